@@ -1,0 +1,250 @@
+//! Configuration: defaults < TOML file < environment < flags. Unknown keys are refused, and an
+//! error names where the value came from.
+
+use figment::Figment;
+use figment::providers::{Format, Serialized, Toml};
+use figment::value::{Dict, Map, Value};
+use figment::{Metadata, Profile, Provider};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// The tables that a configuration file may have: one a program.
+pub const SECTIONS: &[&str] = &[
+    "gateway",
+    "ai_mock",
+    "broadcaster",
+    "collector",
+    "robot_sim",
+    "web_ui",
+];
+
+/// Declares a service's configuration and its command-line flags at once, from one list of
+/// fields with their meaning and default.
+///
+/// A field marked `@switch` is a boolean that its bare flag turns on (`--serial`,
+/// `--serial=false`).
+#[macro_export]
+macro_rules! config {
+    (
+        $(#[doc = $about:literal])*
+        $vis:vis struct $config:ident, $flags:ident {
+            $( $(#[doc = $doc:literal])* $(@$switch:ident)? $field:ident : $ty:ty = $default:expr, )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        $vis struct $config { $( $(#[doc = $doc])* $vis $field: $ty, )* }
+
+        impl Default for $config {
+            fn default() -> Self {
+                Self { $( $field: $default, )* }
+            }
+        }
+
+        /// The same, as given on the command line.
+        #[derive(Clone, Debug, Default, ::serde::Serialize, ::clap::Args)]
+        $vis struct $flags { $(
+            $(#[doc = $doc])*
+            #[arg(long)]
+            $(#[arg(num_args = 0..=1, require_equals = true,
+                    default_missing_value = $crate::switch_on!($switch))])?
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $vis $field: Option<$ty>,
+        )* }
+    };
+}
+
+/// What a bare switch means.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! switch_on {
+    (switch) => {
+        "true"
+    };
+}
+
+/// Why a configuration can't be used. Shown as it is: it names the key and the source.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value or key is wrong.
+    #[error("configuration: {0}")]
+    Wrong(#[source] Box<figment::Error>),
+    /// The file has a table or key that no program reads.
+    #[error("configuration: unknown table or key `{key}` in {file} (known tables: {known})")]
+    UnknownTable {
+        /// The key.
+        key: String,
+        /// The file.
+        file: String,
+        /// What could have been meant.
+        known: String,
+    },
+    /// The file isn't there.
+    #[error("configuration: failed to read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<figment::Error> for ConfigError {
+    fn from(error: figment::Error) -> Self {
+        Self::Wrong(Box::new(error))
+    }
+}
+
+/// Puts a configuration together for the table `section`.
+///
+/// `environment` is the process's environment; tests pass a map.
+pub fn load<C, F>(
+    section: &str,
+    file: Option<&Path>,
+    environment: impl IntoIterator<Item = (String, String)>,
+    flags: &F,
+) -> Result<C, ConfigError>
+where
+    C: Default + Serialize + DeserializeOwned,
+    F: Serialize,
+{
+    let mut figment = Figment::new().merge(Serialized::default(section, C::default()));
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+            file: path.display().to_string(),
+            source,
+        })?;
+        check_tables(&text, path)?;
+        figment = figment.merge(Toml::file_exact(path));
+    }
+    let prefix = format!("HOPWATCH_{}_", section.to_uppercase());
+    for (name, value) in environment {
+        let Some(key) = name.strip_prefix(&prefix).map(str::to_lowercase) else {
+            continue;
+        };
+        // Parsed as figment's own Env provider does: numbers and booleans where they look so.
+        let value: Value = value.parse().unwrap_or_else(|never| match never {});
+        let source = format!("environment variable {name}");
+        figment = figment.merge(Layer::new(
+            source,
+            section,
+            Dict::from([(key, value)]).into(),
+        ));
+    }
+    let flags = Value::serialize(flags)?;
+    figment = figment.merge(Layer::new("command line".to_owned(), section, flags));
+    Ok(figment.extract_inner(section)?)
+}
+
+/// An unknown table is a typing error that must not be passed over in silence.
+fn check_tables(text: &str, path: &Path) -> Result<(), ConfigError> {
+    let tables: Dict =
+        Figment::from(Toml::string(text))
+            .extract()
+            .map_err(|mut error: figment::Error| {
+                error = error.with_path(&path.display().to_string());
+                ConfigError::from(error)
+            })?;
+    match tables.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(ConfigError::UnknownTable {
+            key: key.clone(),
+            file: path.display().to_string(),
+            known: SECTIONS.join(", "),
+        }),
+    }
+}
+
+/// Values for one table, with the name of the place that they came from.
+struct Layer {
+    source: String,
+    table: Dict,
+}
+
+impl Layer {
+    fn new(source: String, section: &str, values: Value) -> Self {
+        Self {
+            source,
+            table: Dict::from([(section.to_owned(), values)]),
+        }
+    }
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.source.clone())
+    }
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Map::from([(Profile::Default, self.table.clone())]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    config! {
+        /// A configuration.
+        pub(super) struct Config, TestFlags {
+            /// How many.
+            workers: u32 = 4,
+            /// A switch.
+            @switch serial: bool = false,
+            /// A text.
+            name: String = "n".to_owned(),
+        }
+    }
+
+    fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
+    }
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        file
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let toml = file("[gateway]\nworkers = 1\nname = \"file\"\n[ai_mock]\nx = 1\n");
+        let flags = TestFlags {
+            serial: Some(true),
+            ..TestFlags::default()
+        };
+        let env = environment(&[("HOPWATCH_GATEWAY_WORKERS", "2"), ("HOPWATCH_OTHER", "3")]);
+        let c: Config = load("gateway", Some(toml.path()), env, &flags).unwrap();
+        assert_eq!((c.workers, c.serial, c.name.as_str()), (2, true, "file"));
+        let c: Config = load("gateway", None, [], &TestFlags::default()).unwrap();
+        assert_eq!((c.workers, c.serial), (4, false));
+    }
+
+    #[test]
+    fn errors_name_the_key_and_the_source() {
+        let none = TestFlags::default();
+        let error = |toml: &str, env: &[(&str, &str)]| {
+            let toml = file(toml);
+            load::<Config, _>("gateway", Some(toml.path()), environment(env), &none)
+                .unwrap_err()
+                .to_string()
+        };
+        let text = error("[gateway]\nworker = 1\n", &[]);
+        assert!(text.contains("worker") && text.contains(".tmp"), "{text}");
+        let text = error("[gatewey]\nworkers = 1\n", &[]);
+        assert!(
+            text.contains("gatewey") && text.contains("gateway,"),
+            "{text}"
+        );
+        let text = error("", &[("HOPWATCH_GATEWAY_WORKERS", "many")]);
+        assert!(text.contains("HOPWATCH_GATEWAY_WORKERS"), "{text}");
+        let text = error("[gateway\n", &[]);
+        assert!(text.contains("configuration"), "{text}");
+        let missing = load::<Config, _>("gateway", Some(Path::new("/nowhere.toml")), [], &none);
+        assert!(missing.unwrap_err().to_string().contains("/nowhere.toml"));
+    }
+}

@@ -1,0 +1,14 @@
+//! What every service stands on: configuration, logs, shutdown, health, listening, and the
+//! system's clocks. The edge of the world, so that the rest need not touch it.
+
+pub mod clock;
+pub mod config;
+pub mod logging;
+pub mod net;
+pub mod service;
+pub mod shutdown;
+pub mod timer;
+
+pub use clock::{Clock, SystemClock};
+pub use service::main;
+pub use shutdown::Shutdown;

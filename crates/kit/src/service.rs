@@ -1,0 +1,160 @@
+//! The `main` of a service: flags → configuration → logs → run → exit code.
+
+use crate::config::{self, ConfigError};
+use crate::logging::{self, LogFormat};
+use crate::shutdown::Shutdown;
+use clap::{Args, Command, FromArgMatches};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Exit codes of every program of Hopwatch.
+pub mod exit {
+    /// Within budget; for services: ended in order.
+    pub const OK: u8 = 0;
+    /// A budget was missed.
+    pub const BUDGET_MISSED: u8 = 1;
+    /// Wrong usage or configuration.
+    pub const USAGE: u8 = 2;
+    /// Inconclusive or unstable.
+    pub const UNSTABLE: u8 = 3;
+    /// The pipeline failed.
+    pub const FAILED: u8 = 4;
+}
+
+/// Flags that every service has.
+#[derive(Clone, Debug, Args)]
+pub struct CommonFlags {
+    /// TOML file with a table for each program; environment and flags overrule it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print the whole configuration as it would be used, and end
+    #[arg(long)]
+    pub check_config: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t)]
+    pub log_format: LogFormat,
+    /// End when standard input ends: for programs that `hopwatch` starts
+    #[arg(long, hide = true)]
+    pub end_with_parent: bool,
+}
+
+/// Who a service is.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// The program's name ("hopwatch-gateway").
+    pub program: &'static str,
+    /// One sentence on what it does.
+    pub about: &'static str,
+    /// Its table in a configuration file, one of [`config::SECTIONS`].
+    pub section: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+/// Runs a service from its command line to its exit code.
+pub fn main<C, F, Run, Fut>(identity: Identity, run: Run) -> ExitCode
+where
+    C: Default + Serialize + DeserializeOwned,
+    F: Args + FromArgMatches + Serialize,
+    Run: FnOnce(C, Shutdown) -> Fut,
+    Fut: Future<Output = anyhow::Result<()>>,
+{
+    let matches = command::<C, F>(identity).get_matches();
+    let parsed = CommonFlags::from_arg_matches(&matches)
+        .and_then(|common| F::from_arg_matches(&matches).map(|flags| (common, flags)));
+    let (common, flags) = match parsed {
+        Ok(both) => both,
+        Err(error) => error.exit(),
+    };
+    logging::init(common.log_format);
+    let config: C = match load(identity, &common, &flags) {
+        Ok(config) => config,
+        Err(error) => {
+            tracing::error!("{error}");
+            return ExitCode::from(exit::USAGE);
+        }
+    };
+    if common.check_config {
+        return print_config(identity, &config);
+    }
+    match block_on(common.end_with_parent, |shutdown| run(config, shutdown)) {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}
+
+/// The command line: common flags and the service's own, with the defaults in the help.
+pub fn command<C: Default + Serialize, F: Args>(identity: Identity) -> Command {
+    let command = Command::new(identity.program)
+        .about(identity.about)
+        .version(identity.version);
+    let mut command = F::augment_args(CommonFlags::augment_args(command));
+    let defaults = serde_json::to_value(C::default()).unwrap_or_default();
+    let ids: Vec<String> = command
+        .get_arguments()
+        .map(|a| a.get_id().to_string())
+        .collect();
+    for id in ids {
+        let Some(default) = defaults.get(&id).filter(|v| !v.is_null()) else {
+            continue;
+        };
+        let text = default
+            .as_str()
+            .map_or_else(|| default.to_string(), str::to_owned);
+        command = command.mut_arg(id, |arg| {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            arg.help(format!("{help} [default: {text}]"))
+        });
+    }
+    command
+}
+
+fn load<C, F>(identity: Identity, common: &CommonFlags, flags: &F) -> Result<C, ConfigError>
+where
+    C: Default + Serialize + DeserializeOwned,
+    F: Serialize,
+{
+    // Names or values that aren't UTF-8 can't be meant for us.
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    config::load(
+        identity.section,
+        common.config.as_deref(),
+        environment,
+        flags,
+    )
+}
+
+fn print_config<C: Serialize>(identity: Identity, config: &C) -> ExitCode {
+    use std::io::Write;
+    let tables = std::collections::BTreeMap::from([(identity.section, config)]);
+    let written = serde_json::to_string_pretty(&tables)
+        .map_err(std::io::Error::from)
+        .and_then(|text| writeln!(std::io::stdout(), "{text}"));
+    ExitCode::from(if written.is_ok() {
+        exit::OK
+    } else {
+        exit::FAILED
+    })
+}
+
+fn block_on<Fut>(parent: bool, run: impl FnOnce(Shutdown) -> Fut) -> anyhow::Result<()>
+where
+    Fut: Future<Output = anyhow::Result<()>>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(async {
+        let shutdown = Shutdown::on_signals(parent)?;
+        run(shutdown).await
+    });
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    result
+}

@@ -1,0 +1,312 @@
+//! HTTP/1.1: `http1` keeps connections open between requests, `http1-fresh` opens one each.
+
+use crate::call::{Call, CallError, Link, Reply, Request};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hopwatch_kit::Clock;
+use hopwatch_kit::net::Token;
+use hopwatch_model::{Failure, Ns};
+use hopwatch_wire::headers::{self, ServiceStamps};
+use hyper::client::conn::http1::SendRequest;
+use hyper_util::rt::TokioIo;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::net::TcpStream;
+
+/// Where a service is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// A URL that names no service.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{url:?} can't be called: {why}")]
+pub struct TargetError {
+    url: String,
+    why: String,
+}
+
+impl Target {
+    /// From an `http://host:port/path` URL.
+    pub fn parse(url: &str) -> Result<Self, TargetError> {
+        let refuse = |why: &str| TargetError { url: url.to_owned(), why: why.to_owned() };
+        let parsed = url::Url::parse(url).map_err(|error| refuse(&error.to_string()))?;
+        if parsed.scheme() != "http" {
+            return Err(refuse("only http:// is spoken here"));
+        }
+        let host = parsed.host_str().ok_or_else(|| refuse("it names no host"))?;
+        let path = match parsed.query() {
+            Some(query) => format!("{}?{query}", parsed.path()),
+            None => parsed.path().to_owned(),
+        };
+        let port = parsed.port_or_known_default().unwrap_or(80);
+        Ok(Self { host: host.to_owned(), port, path })
+    }
+
+    fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// How a link behaves.
+#[derive(Clone, Debug)]
+pub struct Http1Config {
+    /// The service.
+    pub target: Target,
+    /// A connection for each request (S1's way), instead of keeping them.
+    pub fresh: bool,
+    /// A longer reply is refused, in bytes.
+    pub max_reply_bytes: usize,
+    /// A connection that was idle for longer is not used again; must be below the service's
+    /// own keep-alive time, or requests race its closing.
+    pub max_idle: Duration,
+    /// What the service wants to be shown.
+    pub token: Token,
+    /// Media type of the request's body.
+    pub content_type: &'static str,
+}
+
+impl Http1Config {
+    /// The defaults for `target`.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            fresh: false,
+            max_reply_bytes: 16 << 20,
+            // uvicorn and Node close after 5 s.
+            max_idle: Duration::from_secs(4),
+            token: Token::none(),
+            content_type: "application/json",
+        }
+    }
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+/// A link over HTTP/1.1 with `TCP_NODELAY`.
+pub struct Http1 {
+    config: Http1Config,
+    fixed_headers: HeaderMap,
+    clock: Arc<dyn Clock>,
+    idle: Mutex<Vec<(Connection, Ns)>>,
+}
+
+/// The stamps of a call under way: they survive a timeout.
+#[derive(Default)]
+struct Progress {
+    connecting: Option<Ns>,
+    sent: Option<Ns>,
+}
+
+impl Http1 {
+    /// A link to the configured service; nothing is opened yet.
+    pub fn new(config: Http1Config, clock: Arc<dyn Clock>) -> Result<Self, TargetError> {
+        let refuse = |what: &str| TargetError {
+            url: config.target.authority(),
+            why: format!("{what} can't be put into a header"),
+        };
+        let value =
+            |text: &str, what| HeaderValue::from_str(text).map_err(|_| refuse(what));
+        let mut fixed_headers = HeaderMap::new();
+        fixed_headers.insert(HOST, value(&config.target.authority(), "the host")?);
+        fixed_headers.insert(CONTENT_TYPE, HeaderValue::from_static(config.content_type));
+        fixed_headers.insert(headers::CLOCK, value(clock.id().as_str(), "the clock's name")?);
+        if let Some(authorization) = config.token.authorization() {
+            fixed_headers.insert(AUTHORIZATION, value(&authorization, "the token")?);
+        }
+        if config.fresh {
+            fixed_headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(Self { config, fixed_headers, clock, idle: Mutex::default() })
+    }
+
+    /// Opens a connection ahead of the first request, so that it finds a warm one.
+    pub async fn warm(&self) -> Result<(), CallError> {
+        if !self.config.fresh {
+            let connection = self.connect().await?;
+            self.keep(connection);
+        }
+        Ok(())
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Connection, Ns)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, connection: Connection) {
+        self.idle().push((connection, self.clock.now()));
+    }
+
+    /// The connection used last, if it is still good: the longest idle ones age out.
+    fn reuse(&self) -> Option<Connection> {
+        let oldest = self.clock.now() - i64::try_from(self.config.max_idle.as_nanos()).ok()?;
+        let mut idle = self.idle();
+        while let Some((connection, since)) = idle.pop() {
+            if since < oldest {
+                // What lies below was idle for even longer.
+                idle.clear();
+            } else if connection.is_ready() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    async fn connect(&self) -> Result<Connection, CallError> {
+        let target = &self.config.target;
+        let unreachable = |error: &dyn std::fmt::Display| {
+            let at = target.authority();
+            CallError::new(Failure::Unreachable, format!("failed to connect to {at}: {error}"))
+        };
+        let tcp = TcpStream::connect((target.host.as_str(), target.port))
+            .await
+            .map_err(|error| unreachable(&error))?;
+        tcp.set_nodelay(true).map_err(|error| unreachable(&error))?;
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp))
+            .await
+            .map_err(|error| unreachable(&error))?;
+        // Ends with the connection; what goes wrong is told to the request.
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    async fn exchange(
+        &self,
+        request: &Request,
+        progress: &Mutex<Progress>,
+    ) -> Result<(Reply, Ns), CallError> {
+        let note = |change: &dyn Fn(&mut Progress)| {
+            change(&mut progress.lock().unwrap_or_else(PoisonError::into_inner));
+        };
+        let mut outgoing = Some(self.outgoing(request)?);
+        let mut reused = if self.config.fresh { None } else { self.reuse() };
+        loop {
+            let is_reused = reused.is_some();
+            let mut connection = if let Some(connection) = reused.take() {
+                connection
+            } else {
+                let now = self.clock.now();
+                note(&|p| p.connecting = Some(now));
+                let mut connection = self.connect().await?;
+                connection.ready().await.map_err(broken)?;
+                connection
+            };
+            let Some(message) = outgoing.take() else {
+                return Err(CallError::new(Failure::Broken, "the request was already sent"));
+            };
+            let now = self.clock.now();
+            note(&|p| p.sent = Some(now));
+            match connection.try_send_request(message).await {
+                Ok(reply) => {
+                    let (parts, body) = reply.into_parts();
+                    let body = self.read(body).await?;
+                    let ended = self.clock.now();
+                    if !self.config.fresh {
+                        self.keep(connection);
+                    }
+                    return accept(&parts, body).map(|reply| (reply, ended));
+                }
+                Err(mut error) => match error.take_message() {
+                    // The service closed an idle connection while we took it up: not a byte of
+                    // the request was sent, so it can be sent again without doing it twice.
+                    Some(unsent) if is_reused => outgoing = Some(unsent),
+                    _ => return Err(broken(error.into_error())),
+                },
+            }
+        }
+    }
+
+    fn outgoing(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, CallError> {
+        let mut outgoing = http::Request::new(Full::new(request.body.clone()));
+        *outgoing.method_mut() = http::Method::POST;
+        *outgoing.uri_mut() = self.config.target.path.parse().map_err(|error| {
+            CallError::new(Failure::Unreachable, format!("the path can't be asked for: {error}"))
+        })?;
+        *outgoing.headers_mut() = self.fixed_headers.clone();
+        if let Ok(parent) = HeaderValue::from_str(&headers::traceparent(request.trace)) {
+            outgoing.headers_mut().insert(headers::TRACEPARENT, parent);
+        }
+        Ok(outgoing)
+    }
+
+    async fn read(&self, body: hyper::body::Incoming) -> Result<Bytes, CallError> {
+        let limit = self.config.max_reply_bytes;
+        let whole = Limited::new(body, limit).collect().await;
+        whole.map(http_body_util::Collected::to_bytes).map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                CallError::new(Failure::BadReply, format!("the reply exceeds {limit} bytes"))
+            } else {
+                CallError::new(
+                    Failure::Broken,
+                    format!("the connection ended inside the reply: {error}"),
+                )
+            }
+        })
+    }
+}
+
+impl Link for Http1 {
+    fn call(&self, request: Request) -> BoxFuture<'_, Call> {
+        async move {
+            let progress = Mutex::new(Progress::default());
+            let exchange = self.exchange(&request, &progress);
+            let result = match tokio::time::timeout(request.deadline, exchange).await {
+                Ok(result) => result,
+                Err(_elapsed) => {
+                    let ms = request.deadline.as_millis();
+                    let text = format!("no whole reply within {ms} ms");
+                    Err(CallError::new(Failure::TimedOut, text))
+                }
+            };
+            let Progress { connecting, sent } =
+                progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+            match result {
+                Ok((reply, ended)) => Call { connecting, sent, ended, result: Ok(reply) },
+                Err(error) => {
+                    Call { connecting, sent, ended: self.clock.now(), result: Err(error) }
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+fn broken(error: hyper::Error) -> CallError {
+    // hyper hides the cause behind its own words ("connection error").
+    let cause = std::error::Error::source(&error).map(|c| format!(": {c}")).unwrap_or_default();
+    CallError::new(Failure::Broken, format!("the connection broke: {error}{cause}"))
+}
+
+/// Judges the status and reads what the service told about itself.
+fn accept(parts: &http::response::Parts, body: Bytes) -> Result<Reply, CallError> {
+    let status = parts.status;
+    if !status.is_success() {
+        let refused = status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE;
+        let failure = if refused {
+            Failure::Refused
+        } else if status.is_server_error() {
+            Failure::Failed
+        } else {
+            Failure::BadReply
+        };
+        let said = String::from_utf8_lossy(&body[..body.len().min(120)]).trim().to_owned();
+        let detail = format!("the service answered {status}: {said:?}");
+        return Err(CallError { failure, detail, status: Some(status.as_u16()) });
+    }
+    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let media_type = text("content-type").and_then(|t| t.split(';').next()).unwrap_or_default();
+    Ok(Reply {
+        body,
+        media_type: media_type.trim().to_ascii_lowercase(),
+        stamps: text(headers::STAMPS).and_then(ServiceStamps::parse),
+        served_ns: text(headers::SERVER_TIMING).and_then(headers::served_ns),
+    })
+}

@@ -1,0 +1,14 @@
+//! Request/response transports to the services, client and server side.
+//!
+//! A client is a [`Link`]; what a service answers is a [`Handler`]. The stamps around a request,
+//! the connection time and the outcome are the same whatever the transport.
+
+mod call;
+mod http1;
+mod records;
+mod server;
+
+pub use call::{Call, CallError, Link, Reply, Request};
+pub use http1::{Http1, Http1Config, Target, TargetError};
+pub use records::{RecordSender, RecordSenderConfig};
+pub use server::{Handler, Inbound, Outbound, http1_routes};

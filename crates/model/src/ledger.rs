@@ -1,0 +1,72 @@
+//! The ledger: the account of what became of every published message.
+
+use crate::hop::named;
+use crate::outcome::Failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+named! {
+    /// Where the number of published messages comes from, best source first.
+    PublishedSource {
+        /// The robot's own count (census topic): knows even what never arrived.
+        Census = "census",
+        /// DDS numbers each writer's messages: knows the gaps, not what came after the last.
+        PublicationSequence = "publication_sequence",
+        /// The header's sequence: as the one above, but the robot's word.
+        HeaderSequence = "header_sequence",
+        /// Nothing was seen.
+        Nothing = "nothing",
+    }
+}
+
+/// What became of the published messages of one lane. `published` is the sum of all the others
+/// but `duplicates` and `reordered`, which are counted beside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Ledger {
+    /// Messages handed to DDS by the robots, as far as `published_source` knows.
+    pub published: u64,
+    /// Where `published` comes from; the weakest source of any robot.
+    pub published_source: PublishedSource,
+    /// Published before the gateway's subscription was matched; VOLATILE readers never get them.
+    pub lost_before_discovery: u64,
+    /// Lost in ROS, or overwritten in the reader's history before the gateway took them.
+    pub lost_in_ros: u64,
+    /// Dropped by the gateway's own full queue.
+    pub queue_dropped: u64,
+    /// The bytes weren't a message of the topic's type.
+    pub undecodable: u64,
+    /// The AI service gave no usable reply, by reason.
+    pub ai_failed: BTreeMap<Failure, u64>,
+    /// The web service gave no usable reply, by reason.
+    pub web_failed: BTreeMap<Failure, u64>,
+    /// The gateway was stopped first.
+    pub abandoned: u64,
+    /// Went the whole way.
+    pub delivered: u64,
+    /// On the way: published, and nothing else known yet.
+    pub in_flight: u64,
+    /// The same message taken again; not part of the sum.
+    pub duplicates: u64,
+    /// Taken after a message that was published later; not part of the sum.
+    pub reordered: u64,
+    /// Every independent count agrees with every other.
+    pub reconciles: bool,
+    /// Sentences on what doesn't reconcile, or can't be known.
+    pub notes: Vec<String>,
+}
+
+impl Ledger {
+    /// The sum of every named fate: equals `published` when the ledger reconciles.
+    pub fn accounted(&self) -> u64 {
+        self.lost_before_discovery
+            + self.lost_in_ros
+            + self.queue_dropped
+            + self.undecodable
+            + self.ai_failed.values().sum::<u64>()
+            + self.web_failed.values().sum::<u64>()
+            + self.abandoned
+            + self.delivered
+            + self.in_flight
+    }
+}

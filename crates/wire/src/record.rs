@@ -1,0 +1,460 @@
+//! Records: what the gateway and the broadcaster tell the collector (`POST /v1/records`).
+//!
+//! NDJSON, one [`Entry`] a line. Delivery is at-least-once: an entry is known by its source and
+//! its number at that source, and the collector passes over what it already has.
+
+use crate::ns_text;
+use hopwatch_model::{
+    Census, ClientTrace, ClockId, Failure, Hop, Outcome, PublisherId, Stage, Stamp, Stamps, Trace,
+    TraceId,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// One line of a batch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// This start of the process that tells it.
+    pub source: String,
+    /// Its number at that source, from 1, without gaps.
+    pub number: u64,
+    /// What is told.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+/// What a service tells the collector.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// A lane begins: how it is measured.
+    Lane(LaneRecord),
+    /// What became of one message.
+    Trace(Box<TraceRecord>),
+    /// One message at one browser.
+    Client(Box<ClientRecord>),
+    /// A robot's own count.
+    Census(CensusRecord),
+    /// The gateway's counters.
+    Gateway(GatewayCounters),
+    /// The broadcaster's counters.
+    Broadcaster(BroadcasterCounters),
+    /// Something that the user should know of.
+    Event(EventRecord),
+}
+
+/// How a lane is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneRecord {
+    /// The lane.
+    pub lane: String,
+    /// The ROS topic.
+    pub topic: String,
+    /// As "RELIABLE KEEP_LAST 10 VOLATILE".
+    pub qos: String,
+    /// The link to the services.
+    pub transport: String,
+    /// How many messages the gateway works on at once.
+    pub workers: u32,
+    /// The gateway's clock.
+    pub clock: String,
+}
+
+/// What became of one message: the wire's form of [`Trace`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceRecord {
+    lane: String,
+    trace_id: String,
+    robot_id: String,
+    sequence: i32,
+    message_id: String,
+    publisher: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    publication_sequence: Option<u64>,
+    outcome: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// clock → hop → ns
+    stamps: BTreeMap<String, BTreeMap<Hop, NsText>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ai_served_ns: Option<(i64, i64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    web_served_ns: Option<i64>,
+    wall_half_width_ns: i64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    oddities: Vec<String>,
+}
+
+/// A stamp's nanoseconds, a decimal string in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct NsText(#[serde(with = "ns_text")] i64);
+
+/// One message at one browser: the wire's form of [`ClientTrace`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientRecord {
+    trace_id: String,
+    client: String,
+    server_clock: String,
+    #[serde(with = "ns_text")]
+    frame_sent: i64,
+    #[serde(with = "ns_text")]
+    received: i64,
+    #[serde(with = "ns_text::option", default)]
+    painted: Option<i64>,
+    #[serde(with = "ns_text")]
+    ack_sent: i64,
+    #[serde(with = "ns_text")]
+    ack_received: i64,
+    resolution_ns: i64,
+}
+
+/// A robot's own count: the wire's form of [`Census`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CensusRecord {
+    /// The lane whose messages are counted.
+    pub lane: String,
+    robot_id: String,
+    instance: String,
+    clock: String,
+    #[serde(with = "ns_text")]
+    schedule_start_ns: i64,
+    rate_hz: f64,
+    first_sequence: i32,
+    published: u64,
+    failed: u64,
+    last: bool,
+}
+
+/// The gateway's counters since its start, taken at one moment:
+/// `taken = queue_dropped + queued + working + finished`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayCounters {
+    /// The lane.
+    pub lane: String,
+    /// Messages taken from DDS.
+    pub taken: u64,
+    /// Dropped because the queue was full.
+    pub queue_dropped: u64,
+    /// In the queue now.
+    pub queued: u64,
+    /// Being worked on now.
+    pub working: u64,
+    /// Finished, with whatever outcome.
+    pub finished: u64,
+    /// DDS said so many messages were lost (MESSAGE_LOST), in all.
+    pub message_lost: u64,
+    /// Records that could not be kept for the collector.
+    pub records_dropped: u64,
+    /// The gateway is stopping: nothing follows.
+    pub last: bool,
+}
+
+/// The broadcaster's counters since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroadcasterCounters {
+    /// Messages handed over by the gateway.
+    pub received: u64,
+    /// Frames written to clients.
+    pub frames_sent: u64,
+    /// Frames dropped for clients that were too slow.
+    pub frames_dropped: u64,
+    /// Acknowledgements taken.
+    pub acks: u64,
+    /// Frames from pages that were no acknowledgement of ours.
+    pub rubbish: u64,
+    /// Pages connected now.
+    pub clients: u64,
+    /// Records that could not be kept for the collector.
+    pub records_dropped: u64,
+}
+
+/// Something that the user should know of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// The kind, a word ("incompatible_qos").
+    pub event: String,
+    /// What, where and what to do.
+    pub text: String,
+}
+
+/// A record that can't be what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field} of a {kind} record is {text:?}, which is no {field}")]
+pub struct BadRecord {
+    kind: &'static str,
+    field: &'static str,
+    text: String,
+}
+
+fn bad(kind: &'static str, field: &'static str, text: &str) -> BadRecord {
+    BadRecord {
+        kind,
+        field,
+        text: text.chars().take(80).collect(),
+    }
+}
+
+/// The name of an outcome, as on the wire and in traces.csv.
+pub fn outcome_name(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Delivered => "delivered".to_owned(),
+        Outcome::QueueDropped => "queue_dropped".to_owned(),
+        Outcome::Undecodable => "undecodable".to_owned(),
+        Outcome::Abandoned => "abandoned".to_owned(),
+        Outcome::ServiceFailed(stage, failure) => format!("{stage} {failure}"),
+    }
+}
+
+fn outcome_of(name: &str) -> Option<Outcome> {
+    Some(match name {
+        "delivered" => Outcome::Delivered,
+        "queue_dropped" => Outcome::QueueDropped,
+        "undecodable" => Outcome::Undecodable,
+        "abandoned" => Outcome::Abandoned,
+        other => {
+            let (stage, failure) = other.split_once(' ')?;
+            Outcome::ServiceFailed(Stage::from_name(stage)?, Failure::from_name(failure)?)
+        }
+    })
+}
+
+/// The oddities that this version knows; others that arrive are called "other".
+const ODDITIES: &[&str] = {
+    use crate::robot_message::oddity::{BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8};
+    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8]
+};
+
+impl From<&Trace> for TraceRecord {
+    fn from(trace: &Trace) -> Self {
+        let mut stamps: BTreeMap<String, BTreeMap<Hop, NsText>> = BTreeMap::new();
+        for (hop, stamp) in trace.stamps.iter() {
+            if let Some(of_clock) = stamps.get_mut(stamp.clock.as_str()) {
+                of_clock.insert(hop, NsText(stamp.ns));
+            } else {
+                let of_clock = BTreeMap::from([(hop, NsText(stamp.ns))]);
+                stamps.insert(stamp.clock.to_string(), of_clock);
+            }
+        }
+        Self {
+            lane: trace.lane.clone(),
+            trace_id: trace.id.to_string(),
+            robot_id: trace.robot_id.clone(),
+            sequence: trace.sequence,
+            message_id: trace.message_id.clone(),
+            publisher: trace.publisher.to_string(),
+            publication_sequence: trace.publication_sequence,
+            outcome: outcome_name(trace.outcome),
+            detail: trace.detail.clone(),
+            stamps,
+            ai_served_ns: trace.ai_served_ns,
+            web_served_ns: trace.web_served_ns,
+            wall_half_width_ns: trace.wall_half_width_ns,
+            oddities: trace.oddities.iter().map(|odd| (*odd).to_owned()).collect(),
+        }
+    }
+}
+
+impl TryFrom<TraceRecord> for Trace {
+    type Error = BadRecord;
+
+    fn try_from(record: TraceRecord) -> Result<Self, BadRecord> {
+        let id = |field, text: &str| bad("trace", field, text);
+        let mut stamps = Stamps::new();
+        for (clock, hops) in record.stamps {
+            let clock = ClockId::new(clock);
+            for (hop, ns) in hops {
+                stamps.set(hop, &clock, ns.0);
+            }
+        }
+        Ok(Self {
+            lane: record.lane,
+            id: record
+                .trace_id
+                .parse()
+                .map_err(|_| id("trace_id", &record.trace_id))?,
+            robot_id: record.robot_id,
+            sequence: record.sequence,
+            message_id: record.message_id,
+            publisher: record
+                .publisher
+                .parse::<PublisherId>()
+                .map_err(|_| id("publisher", &record.publisher))?,
+            publication_sequence: record.publication_sequence,
+            outcome: outcome_of(&record.outcome).ok_or_else(|| id("outcome", &record.outcome))?,
+            detail: record.detail,
+            stamps,
+            ai_served_ns: record.ai_served_ns,
+            web_served_ns: record.web_served_ns,
+            wall_half_width_ns: record.wall_half_width_ns,
+            oddities: record
+                .oddities
+                .iter()
+                .map(|odd| {
+                    ODDITIES
+                        .iter()
+                        .copied()
+                        .find(|known| known == odd)
+                        .unwrap_or("other")
+                })
+                .collect(),
+        })
+    }
+}
+
+impl From<&ClientTrace> for ClientRecord {
+    fn from(trace: &ClientTrace) -> Self {
+        Self {
+            trace_id: trace.id.to_string(),
+            client: trace.client.clone(),
+            server_clock: trace.frame_sent.clock.to_string(),
+            frame_sent: trace.frame_sent.ns,
+            received: trace.received.ns,
+            painted: trace.painted.as_ref().map(|stamp| stamp.ns),
+            ack_sent: trace.ack_sent.ns,
+            ack_received: trace.ack_received.ns,
+            resolution_ns: trace.resolution_ns,
+        }
+    }
+}
+
+impl TryFrom<ClientRecord> for ClientTrace {
+    type Error = BadRecord;
+
+    fn try_from(record: ClientRecord) -> Result<Self, BadRecord> {
+        let server = ClockId::new(record.server_clock);
+        let browser = ClockId::browser(&record.client);
+        let at = |ns| Stamp::new(browser.clone(), ns);
+        Ok(Self {
+            id: record
+                .trace_id
+                .parse::<TraceId>()
+                .map_err(|_| bad("client", "trace_id", &record.trace_id))?,
+            frame_sent: Stamp::new(server.clone(), record.frame_sent),
+            received: at(record.received),
+            painted: record.painted.map(at),
+            ack_sent: at(record.ack_sent),
+            ack_received: Stamp::new(server, record.ack_received),
+            resolution_ns: record.resolution_ns,
+            client: record.client,
+        })
+    }
+}
+
+impl CensusRecord {
+    /// The wire's form of a census of `lane`.
+    pub fn new(lane: &str, census: &Census) -> Self {
+        Self {
+            lane: lane.to_owned(),
+            robot_id: census.robot_id.clone(),
+            instance: census.instance.clone(),
+            clock: census.clock.to_string(),
+            schedule_start_ns: census.schedule_start_ns,
+            rate_hz: census.rate_hz,
+            first_sequence: census.first_sequence,
+            published: census.published,
+            failed: census.failed,
+            last: census.last,
+        }
+    }
+}
+
+impl From<CensusRecord> for Census {
+    fn from(record: CensusRecord) -> Self {
+        Self {
+            robot_id: record.robot_id,
+            instance: record.instance,
+            clock: ClockId::new(record.clock),
+            schedule_start_ns: record.schedule_start_ns,
+            rate_hz: record.rate_hz,
+            first_sequence: record.first_sequence,
+            published: record.published,
+            failed: record.failed,
+            last: record.last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace() -> Trace {
+        let gateway = ClockId::new("boot/1");
+        let ai = ClockId::new("boot/2");
+        let mut stamps = Stamps::new();
+        stamps.set(Hop::Taken, &gateway, 9_007_199_254_740_993);
+        stamps.set(Hop::AiReceived, &ai, -5);
+        Trace {
+            lane: "reliable".into(),
+            id: TraceId([7; 16]),
+            robot_id: "robot_001".into(),
+            sequence: -1,
+            message_id: "m".into(),
+            publisher: PublisherId([9; 16]),
+            publication_sequence: Some(3),
+            outcome: Outcome::ServiceFailed(Stage::Ai, Failure::TimedOut),
+            detail: Some("no reply within 5 s".into()),
+            stamps,
+            ai_served_ns: Some((1, 2)),
+            web_served_ns: None,
+            wall_half_width_ns: 40,
+            oddities: vec!["not_finite"],
+        }
+    }
+
+    #[test]
+    fn a_trace_round_trips_through_json() {
+        let entry = Entry {
+            source: "gateway-1".into(),
+            number: 1,
+            record: Record::Trace(Box::new(TraceRecord::from(&trace()))),
+        };
+        let line = serde_json::to_string(&entry).unwrap();
+        assert!(line.contains(r#""9007199254740993""#), "{line}");
+        let back: Entry = serde_json::from_str(&line).unwrap();
+        let Record::Trace(record) = back.record else {
+            panic!("{line}")
+        };
+        assert_eq!(Trace::try_from(*record), Ok(trace()));
+    }
+
+    #[test]
+    fn every_outcome_has_a_name_of_its_own() {
+        let mut all = vec![
+            Outcome::Delivered,
+            Outcome::QueueDropped,
+            Outcome::Undecodable,
+            Outcome::Abandoned,
+        ];
+        for stage in Stage::ALL {
+            all.extend(
+                Failure::ALL
+                    .iter()
+                    .map(|f| Outcome::ServiceFailed(*stage, *f)),
+            );
+        }
+        for outcome in all {
+            assert_eq!(outcome_of(&outcome_name(outcome)), Some(outcome));
+        }
+        assert_eq!(outcome_of("ai nonsense"), None);
+    }
+
+    /// Append-only: lines that an earlier version wrote stay readable for ever.
+    #[test]
+    fn old_fixtures_stay_readable() {
+        let lines = include_str!("../fixtures/records-v1.ndjson");
+        let mut kinds = std::collections::HashSet::new();
+        for line in lines.lines() {
+            let entry: Entry = serde_json::from_str(line).unwrap();
+            kinds.insert(std::mem::discriminant(&entry.record));
+            match entry.record {
+                Record::Trace(record) => drop(Trace::try_from(*record).unwrap()),
+                Record::Client(record) => drop(ClientTrace::try_from(*record).unwrap()),
+                _ => {}
+            }
+        }
+        assert_eq!(kinds.len(), 7, "one of each kind");
+    }
+}
