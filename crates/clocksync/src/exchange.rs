@@ -54,11 +54,7 @@ impl Default for Offset {
 impl Offset {
     /// No exchange yet; the clocks drift by at most `rho_ppm` against each other.
     pub fn new(rho_ppm: i64) -> Self {
-        Self {
-            rho_ppm,
-            interval: None,
-            epochs: 0,
-        }
+        Self { rho_ppm, interval: None, epochs: 0 }
     }
 
     /// Takes one exchange in. Exchanges come in the order of `near_received`.
@@ -97,9 +93,7 @@ impl Offset {
 
     fn drift(&self, age: Ns) -> Ns {
         // Rounded up: the interval may be a nanosecond too wide, never too narrow.
-        (age.saturating_abs() / 1_000_000)
-            .saturating_add(1)
-            .saturating_mul(self.rho_ppm)
+        (age.saturating_abs() / 1_000_000).saturating_add(1).saturating_mul(self.rho_ppm)
     }
 }
 

@@ -66,19 +66,13 @@ impl WallMap {
         let last = self.last.replace(bracket)?;
         let (before, before_half) = last.offset();
         let (now, now_half) = bracket.offset();
-        let age = bracket
-            .mono_after
-            .saturating_sub(last.mono_before)
-            .saturating_abs();
+        let age = bracket.mono_after.saturating_sub(last.mono_before).saturating_abs();
         let allowed = (age / 1_000_000 + 1)
             .saturating_mul(RHO_PPM + SLEW_PPM)
             .saturating_add(before_half)
             .saturating_add(now_half);
         let by = now.saturating_sub(before);
-        (by.saturating_abs() > allowed).then_some(WallStep {
-            seen_at: bracket.mono_after,
-            by,
-        })
+        (by.saturating_abs() > allowed).then_some(WallStep { seen_at: bracket.mono_after, by })
     }
 }
 
@@ -89,11 +83,7 @@ mod tests {
     const EPOCH: Ns = 1_700_000_000_000_000_000;
 
     fn bracket(mono: Ns, offset: Ns) -> WallBracket {
-        WallBracket {
-            mono_before: mono,
-            wall: mono + 50 + offset,
-            mono_after: mono + 100,
-        }
+        WallBracket { mono_before: mono, wall: mono + 50 + offset, mono_after: mono + 100 }
     }
 
     #[test]
@@ -104,11 +94,7 @@ mod tests {
 
     #[test]
     fn differences_of_wall_stamps_stay_exact() {
-        let b = WallBracket {
-            mono_before: 3,
-            wall: EPOCH,
-            mono_after: 10,
-        };
+        let b = WallBracket { mono_before: 3, wall: EPOCH, mono_after: 10 };
         assert_eq!(b.to_mono(EPOCH + 77).0 - b.to_mono(EPOCH).0, 77);
     }
 
@@ -118,13 +104,8 @@ mod tests {
         assert_eq!(map.observe(bracket(0, EPOCH)), None);
         // 400 µs in one second: the kernel slewing.
         assert_eq!(map.observe(bracket(1_000_000_000, EPOCH + 400_000)), None);
-        let step = map
-            .observe(bracket(1_001_000_000, EPOCH + 400_000 - 250_000_000))
-            .unwrap();
+        let step = map.observe(bracket(1_001_000_000, EPOCH + 400_000 - 250_000_000)).unwrap();
         assert_eq!(step.by, -250_000_000);
-        assert_eq!(
-            map.observe(bracket(1_002_000_000, EPOCH + 400_000 - 250_000_000)),
-            None
-        );
+        assert_eq!(map.observe(bracket(1_002_000_000, EPOCH + 400_000 - 250_000_000)), None);
     }
 }

@@ -43,11 +43,8 @@ pub fn clock_id() -> ClockId {
         let namespace = std::fs::read_link("/proc/self/ns/time");
         match (boot, namespace) {
             (Ok(boot), Ok(namespace)) => {
-                let inode: String = namespace
-                    .to_string_lossy()
-                    .chars()
-                    .filter(char::is_ascii_digit)
-                    .collect();
+                let inode: String =
+                    namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
                 ClockId::new(format!("{}/{inode}", boot.trim()))
             }
             // Kernels without time namespaces (before 5.6): the boot id is enough.
@@ -70,9 +67,7 @@ pub fn wall_ns() -> Ns {
 
 fn read(which: Which) -> Ns {
     let time = clock_gettime(which);
-    time.tv_sec
-        .saturating_mul(1_000_000_000)
-        .saturating_add(time.tv_nsec)
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
 #[cfg(test)]

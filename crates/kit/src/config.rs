@@ -10,14 +10,8 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// The tables that a configuration file may have: one a program.
-pub const SECTIONS: &[&str] = &[
-    "gateway",
-    "ai_mock",
-    "broadcaster",
-    "collector",
-    "robot_sim",
-    "web_ui",
-];
+pub const SECTIONS: &[&str] =
+    &["gateway", "ai_mock", "broadcaster", "collector", "robot_sim", "web_ui"];
 
 /// Declares a service's configuration and its command-line flags at once, from one list of
 /// fields with their meaning and default.
@@ -127,11 +121,7 @@ where
         // Parsed as figment's own Env provider does: numbers and booleans where they look so.
         let value: Value = value.parse().unwrap_or_else(|never| match never {});
         let source = format!("environment variable {name}");
-        figment = figment.merge(Layer::new(
-            source,
-            section,
-            Dict::from([(key, value)]).into(),
-        ));
+        figment = figment.merge(Layer::new(source, section, Dict::from([(key, value)]).into()));
     }
     let flags = Value::serialize(flags)?;
     figment = figment.merge(Layer::new("command line".to_owned(), section, flags));
@@ -141,12 +131,10 @@ where
 /// An unknown table is a typing error that must not be passed over in silence.
 fn check_tables(text: &str, path: &Path) -> Result<(), ConfigError> {
     let tables: Dict =
-        Figment::from(Toml::string(text))
-            .extract()
-            .map_err(|mut error: figment::Error| {
-                error = error.with_path(&path.display().to_string());
-                ConfigError::from(error)
-            })?;
+        Figment::from(Toml::string(text)).extract().map_err(|mut error: figment::Error| {
+            error = error.with_path(&path.display().to_string());
+            ConfigError::from(error)
+        })?;
     match tables.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => Err(ConfigError::UnknownTable {
@@ -165,10 +153,7 @@ struct Layer {
 
 impl Layer {
     fn new(source: String, section: &str, values: Value) -> Self {
-        Self {
-            source,
-            table: Dict::from([(section.to_owned(), values)]),
-        }
+        Self { source, table: Dict::from([(section.to_owned(), values)]) }
     }
 }
 
@@ -198,10 +183,7 @@ mod tests {
     }
 
     fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect()
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {
@@ -213,10 +195,7 @@ mod tests {
     #[test]
     fn later_layers_win() {
         let toml = file("[gateway]\nworkers = 1\nname = \"file\"\n[ai_mock]\nx = 1\n");
-        let flags = TestFlags {
-            serial: Some(true),
-            ..TestFlags::default()
-        };
+        let flags = TestFlags { serial: Some(true), ..TestFlags::default() };
         let env = environment(&[("HOPWATCH_GATEWAY_WORKERS", "2"), ("HOPWATCH_OTHER", "3")]);
         let c: Config = load("gateway", Some(toml.path()), env, &flags).unwrap();
         assert_eq!((c.workers, c.serial, c.name.as_str()), (2, true, "file"));
@@ -236,10 +215,7 @@ mod tests {
         let text = error("[gateway]\nworker = 1\n", &[]);
         assert!(text.contains("worker") && text.contains(".tmp"), "{text}");
         let text = error("[gatewey]\nworkers = 1\n", &[]);
-        assert!(
-            text.contains("gatewey") && text.contains("gateway,"),
-            "{text}"
-        );
+        assert!(text.contains("gatewey") && text.contains("gateway,"), "{text}");
         let text = error("", &[("HOPWATCH_GATEWAY_WORKERS", "many")]);
         assert!(text.contains("HOPWATCH_GATEWAY_WORKERS"), "{text}");
         let text = error("[gateway\n", &[]);

@@ -25,12 +25,7 @@ pub struct Token(Option<Arc<str>>);
 impl Token {
     /// From the environment.
     pub fn from_environment() -> Self {
-        Self(
-            std::env::var("HOPWATCH_TOKEN")
-                .ok()
-                .filter(|t| !t.is_empty())
-                .map(Into::into),
-        )
+        Self(std::env::var("HOPWATCH_TOKEN").ok().filter(|t| !t.is_empty()).map(Into::into))
     }
 
     /// None: everything on loopback is let in.
@@ -53,15 +48,9 @@ impl Token {
         let Some(expected) = self.authorization() else {
             return true;
         };
-        let got = headers
-            .get(header::AUTHORIZATION)
-            .map_or(&b""[..], |v| v.as_bytes());
+        let got = headers.get(header::AUTHORIZATION).map_or(&b""[..], |v| v.as_bytes());
         got.len() == expected.len()
-            && got
-                .iter()
-                .zip(expected.as_bytes())
-                .fold(0, |acc, (a, b)| acc | (a ^ b))
-                == 0
+            && got.iter().zip(expected.as_bytes()).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
     }
 
     /// A middleware that lets nothing in without the token.
@@ -69,23 +58,34 @@ impl Token {
         if self.admits(request.headers()) {
             next.run(request).await
         } else {
-            (
-                StatusCode::UNAUTHORIZED,
-                "a token is needed (HOPWATCH_TOKEN)\n",
-            )
-                .into_response()
+            (StatusCode::UNAUTHORIZED, "a token is needed (HOPWATCH_TOKEN)\n").into_response()
         }
     }
 }
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Token(set)"
-        } else {
-            "Token(none)"
-        })
+        f.write_str(if self.0.is_some() { "Token(set)" } else { "Token(none)" })
     }
+}
+
+/// Whether a WebSocket may be opened by a page of this origin.
+///
+/// Browsers let any page open a WebSocket anywhere, and tell only by `Origin`. Allowed: no
+/// origin (no browser), a page of this machine by a name that no attacker can take (localhost,
+/// a loopback address), and the origins listed in `allowed`.
+pub fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let Ok(origin) = origin.to_str() else { return false };
+    if allowed.iter().any(|a| a == origin) {
+        return true;
+    }
+    let Some((_, authority)) = origin.split_once("://") else { return false };
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split_once(']').map_or("", |(host, _)| host),
+        None => authority.split_once(':').map_or(authority, |(host, _)| host),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Binds `address`; refuses an address beyond this machine unless there is a token.
@@ -96,23 +96,19 @@ pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListe
              set HOPWATCH_TOKEN, or listen on 127.0.0.1"
         );
     }
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
-                "failed to listen on {address}: another program has this port; stop it, or choose \
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "failed to listen on {address}: another program has this port; stop it, or choose \
              another with --listen (port 0 takes any free one)"
-            ),
-            _ => anyhow::Error::new(error).context(format!("failed to listen on {address}")),
-        })
+        ),
+        _ => anyhow::Error::new(error).context(format!("failed to listen on {address}")),
+    })
 }
 
 /// Tells whoever started this program where it listens: one JSON line on standard output.
 pub fn announce(service: &str, listener: &TcpListener) -> anyhow::Result<SocketAddr> {
     use std::io::Write;
-    let address = listener
-        .local_addr()
-        .context("failed to ask for the own address")?;
+    let address = listener.local_addr().context("failed to ask for the own address")?;
     let line = json!({ "service": service, "listening": address });
     writeln!(std::io::stdout(), "{line}").context("failed to announce the address")?;
     tracing::info!(service, %address, "listening");
@@ -153,17 +149,37 @@ mod tests {
     #[tokio::test]
     async fn beyond_loopback_needs_a_token() {
         let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
-        let refused = bind(everywhere, &Token::none())
-            .await
-            .unwrap_err()
-            .to_string();
+        let refused = bind(everywhere, &Token::none()).await.unwrap_err().to_string();
         assert!(refused.contains("HOPWATCH_TOKEN"), "{refused}");
         let loopback: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let listener = bind(loopback, &Token::none()).await.unwrap();
-        let taken = bind(listener.local_addr().unwrap(), &Token::none())
-            .await
-            .unwrap_err();
+        let taken = bind(listener.local_addr().unwrap(), &Token::none()).await.unwrap_err();
         assert!(taken.to_string().contains("another program"), "{taken}");
+    }
+
+    #[test]
+    fn only_pages_of_this_machine_and_listed_ones_may() {
+        let may = |origin: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+            origin_may(&headers, &["https://robots.example".to_owned()])
+        };
+        for good in
+            ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000", "https://robots.example"]
+        {
+            assert!(may(good), "{good}");
+        }
+        for bad in [
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example:3000",
+            "null",
+            "http://10.0.0.1",
+            "https://robots.example.evil",
+        ] {
+            assert!(!may(bad), "{bad}");
+        }
+        assert!(origin_may(&HeaderMap::new(), &[]));
     }
 
     #[test]

@@ -91,22 +91,15 @@ where
 
 /// The command line: common flags and the service's own, with the defaults in the help.
 pub fn command<C: Default + Serialize, F: Args>(identity: Identity) -> Command {
-    let command = Command::new(identity.program)
-        .about(identity.about)
-        .version(identity.version);
+    let command = Command::new(identity.program).about(identity.about).version(identity.version);
     let mut command = F::augment_args(CommonFlags::augment_args(command));
     let defaults = serde_json::to_value(C::default()).unwrap_or_default();
-    let ids: Vec<String> = command
-        .get_arguments()
-        .map(|a| a.get_id().to_string())
-        .collect();
+    let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
     for id in ids {
         let Some(default) = defaults.get(&id).filter(|v| !v.is_null()) else {
             continue;
         };
-        let text = default
-            .as_str()
-            .map_or_else(|| default.to_string(), str::to_owned);
+        let text = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
         command = command.mut_arg(id, |arg| {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             arg.help(format!("{help} [default: {text}]"))
@@ -123,12 +116,7 @@ where
     // Names or values that aren't UTF-8 can't be meant for us.
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    config::load(
-        identity.section,
-        common.config.as_deref(),
-        environment,
-        flags,
-    )
+    config::load(identity.section, common.config.as_deref(), environment, flags)
 }
 
 fn print_config<C: Serialize>(identity: Identity, config: &C) -> ExitCode {
@@ -137,20 +125,14 @@ fn print_config<C: Serialize>(identity: Identity, config: &C) -> ExitCode {
     let written = serde_json::to_string_pretty(&tables)
         .map_err(std::io::Error::from)
         .and_then(|text| writeln!(std::io::stdout(), "{text}"));
-    ExitCode::from(if written.is_ok() {
-        exit::OK
-    } else {
-        exit::FAILED
-    })
+    ExitCode::from(if written.is_ok() { exit::OK } else { exit::FAILED })
 }
 
 fn block_on<Fut>(parent: bool, run: impl FnOnce(Shutdown) -> Fut) -> anyhow::Result<()>
 where
     Fut: Future<Output = anyhow::Result<()>>,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals(parent)?;
         run(shutdown).await

@@ -47,15 +47,13 @@ impl Shutdown {
         if parent {
             // A thread of its own: tokio's standard input would keep the runtime from ending.
             let begin = shutdown.clone();
-            std::thread::Builder::new()
-                .name("parent-watch".to_owned())
-                .spawn(move || {
-                    let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-                    if !begin.has_begun() {
-                        tracing::info!(cause = "parent ended", "stopping");
-                    }
-                    begin.begin();
-                })?;
+            std::thread::Builder::new().name("parent-watch".to_owned()).spawn(move || {
+                let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+                if !begin.has_begun() {
+                    tracing::info!(cause = "parent ended", "stopping");
+                }
+                begin.begin();
+            })?;
         }
         Ok(shutdown)
     }

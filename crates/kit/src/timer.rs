@@ -62,16 +62,14 @@ impl PreciseTimer {
     pub fn start() -> std::io::Result<Self> {
         let waiting = Arc::new(Waiting::default());
         let for_thread = Arc::downgrade(&waiting);
-        std::thread::Builder::new()
-            .name("precise-timer".to_owned())
-            .spawn(move || {
-                sharpen_this_thread();
-                while let Some(waiting) = for_thread.upgrade() {
-                    if !wait_once(&waiting) {
-                        break;
-                    }
+        std::thread::Builder::new().name("precise-timer".to_owned()).spawn(move || {
+            sharpen_this_thread();
+            while let Some(waiting) = for_thread.upgrade() {
+                if !wait_once(&waiting) {
+                    break;
                 }
-            })?;
+            }
+        })?;
         Ok(Self(waiting))
     }
 
@@ -83,11 +81,7 @@ impl PreciseTimer {
                 let mut queue = lock(&self.0.queue);
                 let id = queue.next_id;
                 queue.next_id += 1;
-                queue.heap.push(Reverse(Entry {
-                    due: due - SPIN_NS,
-                    id,
-                    wake,
-                }));
+                queue.heap.push(Reverse(Entry { due: due - SPIN_NS, id, wake }));
             }
             self.0.changed.notify_one();
             // An error would mean that the thread is gone; then the spin below still holds.
@@ -120,11 +114,7 @@ pub fn sharpen_this_thread() {
 fn wait_once(waiting: &Waiting) -> bool {
     let mut queue = lock(&waiting.queue);
     let now = mono_ns();
-    while queue
-        .heap
-        .peek()
-        .is_some_and(|Reverse(entry)| entry.due <= now)
-    {
+    while queue.heap.peek().is_some_and(|Reverse(entry)| entry.due <= now) {
         if let Some(Reverse(entry)) = queue.heap.pop() {
             // The sleeper may have been dropped (a cancelled request).
             let _cancelled = entry.wake.send(());
@@ -136,11 +126,7 @@ fn wait_once(waiting: &Waiting) -> bool {
     match queue.heap.peek() {
         Some(Reverse(entry)) => {
             let left = u64::try_from(entry.due - now).unwrap_or(0);
-            drop(
-                waiting
-                    .changed
-                    .wait_timeout(queue, Duration::from_nanos(left)),
-            );
+            drop(waiting.changed.wait_timeout(queue, Duration::from_nanos(left)));
         }
         None => drop(waiting.changed.wait(queue)),
     }

@@ -4,13 +4,13 @@ use crate::call::{Call, CallError, Link, Reply, Request};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hopwatch_kit::Clock;
 use hopwatch_kit::net::Token;
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::headers::{self, ServiceStamps};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -113,8 +113,7 @@ impl Http1 {
             url: config.target.authority(),
             why: format!("{what} can't be put into a header"),
         };
-        let value =
-            |text: &str, what| HeaderValue::from_str(text).map_err(|_| refuse(what));
+        let value = |text: &str, what| HeaderValue::from_str(text).map_err(|_| refuse(what));
         let mut fixed_headers = HeaderMap::new();
         fixed_headers.insert(HOST, value(&config.target.authority(), "the host")?);
         fixed_headers.insert(CONTENT_TYPE, HeaderValue::from_static(config.content_type));
@@ -146,14 +145,24 @@ impl Http1 {
     }
 
     /// The connection used last, if it is still good: the longest idle ones age out.
-    fn reuse(&self) -> Option<Connection> {
+    async fn reuse(&self) -> Option<Connection> {
+        while let Some(mut connection) = self.take_idle() {
+            // The reply before may have been read a moment before the connection notices.
+            if connection.ready().await.is_ok() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    fn take_idle(&self) -> Option<Connection> {
         let oldest = self.clock.now() - i64::try_from(self.config.max_idle.as_nanos()).ok()?;
         let mut idle = self.idle();
         while let Some((connection, since)) = idle.pop() {
             if since < oldest {
                 // What lies below was idle for even longer.
                 idle.clear();
-            } else if connection.is_ready() {
+            } else if !connection.is_closed() {
                 return Some(connection);
             }
         }
@@ -170,11 +179,12 @@ impl Http1 {
             .await
             .map_err(|error| unreachable(&error))?;
         tcp.set_nodelay(true).map_err(|error| unreachable(&error))?;
-        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp))
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp))
             .await
             .map_err(|error| unreachable(&error))?;
         // Ends with the connection; what goes wrong is told to the request.
         tokio::spawn(connection);
+        sender.ready().await.map_err(|error| broken(&error))?;
         Ok(sender)
     }
 
@@ -187,7 +197,7 @@ impl Http1 {
             change(&mut progress.lock().unwrap_or_else(PoisonError::into_inner));
         };
         let mut outgoing = Some(self.outgoing(request)?);
-        let mut reused = if self.config.fresh { None } else { self.reuse() };
+        let mut reused = if self.config.fresh { None } else { self.reuse().await };
         loop {
             let is_reused = reused.is_some();
             let mut connection = if let Some(connection) = reused.take() {
@@ -195,9 +205,7 @@ impl Http1 {
             } else {
                 let now = self.clock.now();
                 note(&|p| p.connecting = Some(now));
-                let mut connection = self.connect().await?;
-                connection.ready().await.map_err(broken)?;
-                connection
+                self.connect().await?
             };
             let Some(message) = outgoing.take() else {
                 return Err(CallError::new(Failure::Broken, "the request was already sent"));
@@ -218,7 +226,7 @@ impl Http1 {
                     // The service closed an idle connection while we took it up: not a byte of
                     // the request was sent, so it can be sent again without doing it twice.
                     Some(unsent) if is_reused => outgoing = Some(unsent),
-                    _ => return Err(broken(error.into_error())),
+                    _ => return Err(broken(&error.into_error())),
                 },
             }
         }
@@ -279,9 +287,9 @@ impl Link for Http1 {
     }
 }
 
-fn broken(error: hyper::Error) -> CallError {
+fn broken(error: &hyper::Error) -> CallError {
     // hyper hides the cause behind its own words ("connection error").
-    let cause = std::error::Error::source(&error).map(|c| format!(": {c}")).unwrap_or_default();
+    let cause = std::error::Error::source(error).map(|c| format!(": {c}")).unwrap_or_default();
     CallError::new(Failure::Broken, format!("the connection broke: {error}{cause}"))
 }
 

@@ -71,11 +71,8 @@ impl RecordSender {
         config: RecordSenderConfig,
         shutdown: Shutdown,
     ) -> (Self, JoinHandle<()>) {
-        let sender = Self(Arc::new(Spool {
-            config,
-            state: Mutex::default(),
-            changed: Notify::new(),
-        }));
+        let sender =
+            Self(Arc::new(Spool { config, state: Mutex::default(), changed: Notify::new() }));
         let background = sender.clone();
         (sender, tokio::spawn(async move { background.0.run(link, shutdown).await }))
     }

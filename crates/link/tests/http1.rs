@@ -1,5 +1,7 @@
 //! The HTTP/1.1 link against a real server of ours, and against servers that misbehave.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use bytes::Bytes;
 use hopwatch_kit::net::{Token, bind, serve};
 use hopwatch_kit::{Clock, Shutdown, SystemClock};

@@ -30,9 +30,7 @@ impl Census {
     /// `None` for a sequence before the first.
     pub fn intended_ns(&self, sequence: i32) -> Option<Ns> {
         let index = i64::from(sequence) - i64::from(self.first_sequence);
-        u64::try_from(index)
-            .ok()
-            .map(|i| due_ns(self.schedule_start_ns, self.rate_hz, i))
+        u64::try_from(index).ok().map(|i| due_ns(self.schedule_start_ns, self.rate_hz, i))
     }
 }
 

@@ -66,10 +66,7 @@ impl Stamp {
         if self.clock == earlier.clock {
             Ok(self.ns.saturating_sub(earlier.ns))
         } else {
-            Err(DifferentClocks {
-                later: self.clock.clone(),
-                earlier: earlier.clock.clone(),
-            })
+            Err(DifferentClocks { later: self.clock.clone(), earlier: earlier.clock.clone() })
         }
     }
 }

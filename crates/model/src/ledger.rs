@@ -2,7 +2,7 @@
 
 use crate::hop::named;
 use crate::outcome::Failure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
@@ -69,4 +69,28 @@ impl Ledger {
             + self.delivered
             + self.in_flight
     }
+}
+
+/// The gateway's counters since its start, taken at one moment:
+/// `taken = queue_dropped + queued + working + finished`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayCounters {
+    /// The lane.
+    pub lane: String,
+    /// Messages taken from DDS.
+    pub taken: u64,
+    /// Dropped because the queue was full.
+    pub queue_dropped: u64,
+    /// In the queue now.
+    pub queued: u64,
+    /// Being worked on now.
+    pub working: u64,
+    /// Finished, with whatever outcome.
+    pub finished: u64,
+    /// DDS said so many messages were lost (MESSAGE_LOST), in all.
+    pub message_lost: u64,
+    /// Records that could not be kept for the collector.
+    pub records_dropped: u64,
+    /// The gateway is stopping: nothing follows.
+    pub last: bool,
 }

@@ -1,6 +1,8 @@
 //! What became of a message that the gateway took. Each taken message has exactly one outcome.
 
 use crate::hop::named;
+use std::fmt;
+use std::str::FromStr;
 
 named! {
     /// The service that a request failed at.
@@ -43,4 +45,62 @@ pub enum Outcome {
     ServiceFailed(Stage, Failure),
     /// The gateway was stopped before the message went the whole way.
     Abandoned,
+}
+
+impl fmt::Display for Outcome {
+    /// The name used on the wire, in traces.csv and on the page ("delivered", "ai timed_out").
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delivered => f.write_str("delivered"),
+            Self::QueueDropped => f.write_str("queue_dropped"),
+            Self::Undecodable => f.write_str("undecodable"),
+            Self::Abandoned => f.write_str("abandoned"),
+            Self::ServiceFailed(stage, failure) => write!(f, "{stage} {failure}"),
+        }
+    }
+}
+
+impl FromStr for Outcome {
+    type Err = UnknownOutcome;
+
+    fn from_str(name: &str) -> Result<Self, UnknownOutcome> {
+        let service = || {
+            let (stage, failure) = name.split_once(' ')?;
+            Some(Self::ServiceFailed(Stage::from_name(stage)?, Failure::from_name(failure)?))
+        };
+        match name {
+            "delivered" => Ok(Self::Delivered),
+            "queue_dropped" => Ok(Self::QueueDropped),
+            "undecodable" => Ok(Self::Undecodable),
+            "abandoned" => Ok(Self::Abandoned),
+            _ => service().ok_or(UnknownOutcome),
+        }
+    }
+}
+
+/// A text that names no outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no outcome has that name")]
+pub struct UnknownOutcome;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_has_a_name_of_its_own() {
+        let mut all = vec![
+            Outcome::Delivered,
+            Outcome::QueueDropped,
+            Outcome::Undecodable,
+            Outcome::Abandoned,
+        ];
+        for stage in Stage::ALL {
+            all.extend(Failure::ALL.iter().map(|f| Outcome::ServiceFailed(*stage, *f)));
+        }
+        for outcome in all {
+            assert_eq!(outcome.to_string().parse(), Ok(outcome));
+        }
+        assert_eq!("ai nonsense".parse::<Outcome>(), Err(UnknownOutcome));
+    }
 }

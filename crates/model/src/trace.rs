@@ -89,10 +89,7 @@ impl Stamps {
 
     /// The stamp of `hop`.
     pub fn get(&self, hop: Hop) -> Option<&Stamp> {
-        self.0
-            .binary_search_by_key(&hop, |(h, _)| *h)
-            .ok()
-            .map(|at| &self.0[at].1)
+        self.0.binary_search_by_key(&hop, |(h, _)| *h).ok().map(|at| &self.0[at].1)
     }
 
     /// All stamps in the order of the way.
@@ -165,14 +162,7 @@ mod tests {
     fn ids_round_trip_and_refuse_nonsense() {
         let id = TraceId(*b"0123456789abcdef");
         assert_eq!(id.to_string().parse(), Ok(id));
-        for bad in [
-            "",
-            "00",
-            "zz",
-            &"g".repeat(32),
-            &"+1".repeat(16),
-            &"é".repeat(16),
-        ] {
+        for bad in ["", "00", "zz", &"g".repeat(32), &"+1".repeat(16), &"é".repeat(16)] {
             assert!(bad.parse::<TraceId>().is_err(), "{bad}");
         }
     }

@@ -29,9 +29,7 @@ pub fn nearest_rank(n: usize, thousandths: u32) -> usize {
 
 /// The `p`-quantile (in thousandths) of `sorted`; `None` when there is no sample.
 pub fn quantile(sorted: &[i64], thousandths: u32) -> Option<i64> {
-    sorted
-        .get(nearest_rank(sorted.len(), thousandths) - 1)
-        .copied()
+    sorted.get(nearest_rank(sorted.len(), thousandths) - 1).copied()
 }
 
 /// The ranks (from 1) between which the true `p`-quantile lies with at least `confidence`.
@@ -56,9 +54,9 @@ fn partition(n: usize, holds: impl Fn(usize) -> bool) -> usize {
     while no - yes > 1 {
         let middle = usize::midpoint(yes, no);
         if holds(middle) {
-            yes = middle
+            yes = middle;
         } else {
-            no = middle
+            no = middle;
         }
     }
     yes
@@ -70,10 +68,7 @@ fn partition(n: usize, holds: impl Fn(usize) -> bool) -> usize {
 pub fn quantile_interval(sorted: &[i64], thousandths: u32, confidence: f64) -> Interval {
     let (lo, hi) = interval_ranks(sorted.len(), f64::from(thousandths) / 1000.0, confidence);
     let at = |rank: usize| sorted[rank - 1];
-    Interval {
-        lo: lo.map(at),
-        hi: hi.map(at),
-    }
+    Interval { lo: lo.map(at), hi: hi.map(at) }
 }
 
 #[cfg(test)]

@@ -76,10 +76,7 @@ mod tests {
     #[test]
     fn a_known_sample() {
         let s = Summary::of(vec![5, 1, 3, 2, 4]);
-        assert_eq!(
-            (s.n, s.min_ns, s.max_ns, s.p50_ns),
-            (5, Some(1), Some(5), Some(3))
-        );
+        assert_eq!((s.n, s.min_ns, s.max_ns, s.p50_ns), (5, Some(1), Some(5), Some(3)));
         assert_eq!(s.mean_ns, Some(3.0));
         assert!((s.sd_ns.unwrap() - 2.5f64.sqrt()).abs() < 1e-12);
         assert_eq!(s.p99_ci_ns.hi, None);

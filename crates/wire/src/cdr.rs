@@ -60,11 +60,7 @@ impl<'a> Reader<'a> {
         };
         let kind = u16::from_be_bytes([header[0], header[1]]);
         match kind {
-            0 | 1 => Ok(Self {
-                body,
-                at: 0,
-                big_endian: kind == 0,
-            }),
+            0 | 1 => Ok(Self { body, at: 0, big_endian: kind == 0 }),
             other => Err(CdrError::Encapsulation(other)),
         }
     }
@@ -135,24 +131,12 @@ mod tests {
 
     #[test]
     fn what_is_not_a_message_is_named() {
-        assert_eq!(
-            Reader::new(&[0, 1]).unwrap_err(),
-            CdrError::Truncated { at: 0, want: 4 }
-        );
-        assert_eq!(
-            Reader::new(&[0, 9, 0, 0]).unwrap_err(),
-            CdrError::Encapsulation(9)
-        );
+        assert_eq!(Reader::new(&[0, 1]).unwrap_err(), CdrError::Truncated { at: 0, want: 4 });
+        assert_eq!(Reader::new(&[0, 9, 0, 0]).unwrap_err(), CdrError::Encapsulation(9));
         let huge = [0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, b'a'];
-        assert!(matches!(
-            Reader::new(&huge).unwrap().string(),
-            Err(CdrError::Truncated { .. })
-        ));
+        assert!(matches!(Reader::new(&huge).unwrap().string(), Err(CdrError::Truncated { .. })));
         let open = [0, 1, 0, 0, 1, 0, 0, 0, b'a'];
-        assert_eq!(
-            Reader::new(&open).unwrap().string(),
-            Err(CdrError::Unterminated(4))
-        );
+        assert_eq!(Reader::new(&open).unwrap().string(), Err(CdrError::Unterminated(4)));
         assert_eq!(
             Reader::new(&[0, 1, 0, 0, 1, 2, 3, 4]).unwrap().end(),
             Err(CdrError::LeftOver(4))

@@ -6,6 +6,7 @@
 //! are generated (`web-ui/src/generated/wire.ts`) and compared in a test.
 
 use crate::ns_text;
+use hopwatch_analysis::{LegFigures, Stability};
 use hopwatch_model::{Class, Ledger, Leg};
 use hopwatch_stats::Summary;
 use serde::{Deserialize, Serialize};
@@ -138,33 +139,6 @@ pub struct LaneView {
     pub stability: Stability,
 }
 
-/// The figures of one leg.
-#[derive(Clone, Debug, PartialEq, Serialize, TS)]
-pub struct LegFigures {
-    /// What its time is counted as.
-    pub class: Class,
-    /// The figures; of the middle of the interval when the leg spans two clocks.
-    #[serde(flatten)]
-    pub summary: Summary,
-    /// The median half-width of the interval that the clocks' relation leaves; 0 when exact.
-    pub half_width_ns: i64,
-    /// False when the half-width exceeds both 10 % of the leg and 0.1 ms: read the interval,
-    /// not the figure (METHOD 4).
-    pub resolved: bool,
-}
-
-/// Whether a lane's queue was stable (METHOD 11).
-#[derive(Clone, Debug, PartialEq, Serialize, TS)]
-pub struct Stability {
-    /// True when messages came faster than they could be worked off: then percentiles tell how
-    /// long the run was and nothing else.
-    pub unstable: bool,
-    /// Arrival rate × mean time in a worker ÷ workers; `null` before there are figures.
-    pub utilisation: Option<f64>,
-    /// The numbers in a sentence.
-    pub reason: String,
-}
-
 /// One message on the page.
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct MessageView {
@@ -274,19 +248,13 @@ mod tests {
 
     #[test]
     fn typescript_is_a_fresh_generation() {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../web-ui/src/generated/wire.ts"
-        );
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web-ui/src/generated/wire.ts");
         if std::env::var_os("HOPWATCH_UPDATE").is_some() {
             std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
             std::fs::write(path, typescript()).unwrap();
         }
         let there = std::fs::read_to_string(path).unwrap();
-        assert!(
-            there == typescript(),
-            "web-ui/src/generated/wire.ts is stale: HOPWATCH_UPDATE=1"
-        );
+        assert!(there == typescript(), "web-ui/src/generated/wire.ts is stale: HOPWATCH_UPDATE=1");
     }
 
     #[test]
@@ -295,17 +263,8 @@ mod tests {
             "items":[{"trace_id":"00","received_ns":"9007199254740993","painted_ns":null}]}"#;
         let FromPage::Ack { items, .. } = serde_json::from_str(ack).unwrap();
         assert_eq!(items[0].received_ns, 9_007_199_254_740_993);
-        for rubbish in [
-            "",
-            "[]",
-            "{}",
-            r#"{"type":"ack"}"#,
-            r#"{"type":"nuke","x":1}"#,
-        ] {
-            assert!(
-                serde_json::from_str::<FromPage>(rubbish).is_err(),
-                "{rubbish}"
-            );
+        for rubbish in ["", "[]", "{}", r#"{"type":"ack"}"#, r#"{"type":"nuke","x":1}"#] {
+            assert!(serde_json::from_str::<FromPage>(rubbish).is_err(), "{rubbish}");
         }
     }
 }

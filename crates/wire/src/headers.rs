@@ -36,14 +36,8 @@ pub struct ServiceStamps {
 impl ServiceStamps {
     /// The value of `hopwatch-stamps`.
     pub fn header(&self) -> String {
-        let begun = self
-            .begun
-            .map(|ns| format!(" begun={ns};"))
-            .unwrap_or_default();
-        format!(
-            "clock={}; received={};{begun} done={}",
-            self.clock, self.received, self.done
-        )
+        let begun = self.begun.map(|ns| format!(" begun={ns};")).unwrap_or_default();
+        format!("clock={}; received={};{begun} done={}", self.clock, self.received, self.done)
     }
 
     /// The value of `server-timing` that says the same in durations.
@@ -54,10 +48,7 @@ impl ServiceStamps {
                 millis(begun.saturating_sub(self.received)),
                 millis(self.done.saturating_sub(begun))
             ),
-            None => format!(
-                "handle;dur={}",
-                millis(self.done.saturating_sub(self.received))
-            ),
+            None => format!("handle;dur={}", millis(self.done.saturating_sub(self.received))),
         }
     }
 
@@ -75,12 +66,7 @@ impl ServiceStamps {
                 _ => {}
             }
         }
-        Some(Self {
-            clock: clock?,
-            received: received?,
-            begun,
-            done: done?,
-        })
+        Some(Self { clock: clock?, received: received?, begun, done: done? })
     }
 }
 
@@ -102,9 +88,9 @@ pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
             #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
             let ns = (ms * 1e6).round() as Ns;
             if name == "wait" {
-                wait += ns
+                wait += ns;
             } else {
-                rest += ns
+                rest += ns;
             }
         }
     }
@@ -122,11 +108,7 @@ pub fn traceparent(id: TraceId) -> String {
 pub fn trace_id(traceparent: &str) -> Option<TraceId> {
     let mut parts = traceparent.split('-');
     let version = parts.next().filter(|v| v.len() == 2 && *v != "ff")?;
-    let id = parts
-        .next()?
-        .parse::<TraceId>()
-        .ok()
-        .filter(|id| id.0 != [0; 16])?;
+    let id = parts.next()?.parse::<TraceId>().ok().filter(|id| id.0 != [0; 16])?;
     let parent = parts.next().filter(|p| p.len() == 16)?;
     let flags = parts.next().filter(|f| f.len() == 2)?;
     let rest = parts.next();
@@ -134,10 +116,7 @@ pub fn trace_id(traceparent: &str) -> Option<TraceId> {
     (hex(version) && hex(parent) && hex(flags) && (rest.is_none() || version != "00")).then_some(id)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a duration in ms needs no 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a duration in ms needs no 53 bits")]
 fn millis(ns: Ns) -> f64 {
     ns as f64 / 1e6
 }
@@ -149,35 +128,21 @@ mod tests {
     #[test]
     fn stamps_round_trip() {
         for begun in [Some(2), None] {
-            let stamps = ServiceStamps {
-                clock: ClockId::new("b/4026531834"),
-                received: 1,
-                begun,
-                done: 9,
-            };
+            let stamps =
+                ServiceStamps { clock: ClockId::new("b/4026531834"), received: 1, begun, done: 9 };
             assert_eq!(ServiceStamps::parse(&stamps.header()), Some(stamps));
         }
-        for bad in [
-            "",
-            "clock=c",
-            "clock=; received=1; done=2",
-            "clock=c; received=x; done=2",
-            "🦀",
-        ] {
+        for bad in
+            ["", "clock=c", "clock=; received=1; done=2", "clock=c; received=x; done=2", "🦀"]
+        {
             assert_eq!(ServiceStamps::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn server_timing_of_others_is_understood() {
-        assert_eq!(
-            served_ns("wait;dur=1.5, infer;dur=1000.25"),
-            Some((1_500_000, 1_000_250_000))
-        );
-        assert_eq!(
-            served_ns(r#"db;desc="x";dur=2, app;dur="3""#),
-            Some((0, 5_000_000))
-        );
+        assert_eq!(served_ns("wait;dur=1.5, infer;dur=1000.25"), Some((1_500_000, 1_000_250_000)));
+        assert_eq!(served_ns(r#"db;desc="x";dur=2, app;dur="3""#), Some((0, 5_000_000)));
         assert_eq!(served_ns("miss, cache;desc=hit"), None);
         assert_eq!(served_ns("infer;dur=-1, infer;dur=NaN"), None);
     }

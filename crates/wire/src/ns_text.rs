@@ -11,10 +11,7 @@ pub fn serialize<S: Serializer>(ns: &i64, serializer: S) -> Result<S::Ok, S::Err
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
     text.parse().map_err(|_| {
-        D::Error::custom(format!(
-            "{:?} is no decimal count of nanoseconds",
-            clip(&text)
-        ))
+        D::Error::custom(format!("{:?} is no decimal count of nanoseconds", clip(&text)))
     })
 }
 

@@ -5,8 +5,7 @@
 
 use crate::ns_text;
 use hopwatch_model::{
-    Census, ClientTrace, ClockId, Failure, Hop, Outcome, PublisherId, Stage, Stamp, Stamps, Trace,
-    TraceId,
+    Census, ClientTrace, ClockId, GatewayCounters, Hop, PublisherId, Stamp, Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -127,30 +126,6 @@ pub struct CensusRecord {
     last: bool,
 }
 
-/// The gateway's counters since its start, taken at one moment:
-/// `taken = queue_dropped + queued + working + finished`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GatewayCounters {
-    /// The lane.
-    pub lane: String,
-    /// Messages taken from DDS.
-    pub taken: u64,
-    /// Dropped because the queue was full.
-    pub queue_dropped: u64,
-    /// In the queue now.
-    pub queued: u64,
-    /// Being worked on now.
-    pub working: u64,
-    /// Finished, with whatever outcome.
-    pub finished: u64,
-    /// DDS said so many messages were lost (MESSAGE_LOST), in all.
-    pub message_lost: u64,
-    /// Records that could not be kept for the collector.
-    pub records_dropped: u64,
-    /// The gateway is stopping: nothing follows.
-    pub last: bool,
-}
-
 /// The broadcaster's counters since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BroadcasterCounters {
@@ -189,35 +164,7 @@ pub struct BadRecord {
 }
 
 fn bad(kind: &'static str, field: &'static str, text: &str) -> BadRecord {
-    BadRecord {
-        kind,
-        field,
-        text: text.chars().take(80).collect(),
-    }
-}
-
-/// The name of an outcome, as on the wire and in traces.csv.
-pub fn outcome_name(outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Delivered => "delivered".to_owned(),
-        Outcome::QueueDropped => "queue_dropped".to_owned(),
-        Outcome::Undecodable => "undecodable".to_owned(),
-        Outcome::Abandoned => "abandoned".to_owned(),
-        Outcome::ServiceFailed(stage, failure) => format!("{stage} {failure}"),
-    }
-}
-
-fn outcome_of(name: &str) -> Option<Outcome> {
-    Some(match name {
-        "delivered" => Outcome::Delivered,
-        "queue_dropped" => Outcome::QueueDropped,
-        "undecodable" => Outcome::Undecodable,
-        "abandoned" => Outcome::Abandoned,
-        other => {
-            let (stage, failure) = other.split_once(' ')?;
-            Outcome::ServiceFailed(Stage::from_name(stage)?, Failure::from_name(failure)?)
-        }
-    })
+    BadRecord { kind, field, text: text.chars().take(80).collect() }
 }
 
 /// The oddities that this version knows; others that arrive are called "other".
@@ -245,7 +192,7 @@ impl From<&Trace> for TraceRecord {
             message_id: trace.message_id.clone(),
             publisher: trace.publisher.to_string(),
             publication_sequence: trace.publication_sequence,
-            outcome: outcome_name(trace.outcome),
+            outcome: trace.outcome.to_string(),
             detail: trace.detail.clone(),
             stamps,
             ai_served_ns: trace.ai_served_ns,
@@ -270,10 +217,7 @@ impl TryFrom<TraceRecord> for Trace {
         }
         Ok(Self {
             lane: record.lane,
-            id: record
-                .trace_id
-                .parse()
-                .map_err(|_| id("trace_id", &record.trace_id))?,
+            id: record.trace_id.parse().map_err(|_| id("trace_id", &record.trace_id))?,
             robot_id: record.robot_id,
             sequence: record.sequence,
             message_id: record.message_id,
@@ -282,7 +226,7 @@ impl TryFrom<TraceRecord> for Trace {
                 .parse::<PublisherId>()
                 .map_err(|_| id("publisher", &record.publisher))?,
             publication_sequence: record.publication_sequence,
-            outcome: outcome_of(&record.outcome).ok_or_else(|| id("outcome", &record.outcome))?,
+            outcome: record.outcome.parse().map_err(|_| id("outcome", &record.outcome))?,
             detail: record.detail,
             stamps,
             ai_served_ns: record.ai_served_ns,
@@ -291,13 +235,7 @@ impl TryFrom<TraceRecord> for Trace {
             oddities: record
                 .oddities
                 .iter()
-                .map(|odd| {
-                    ODDITIES
-                        .iter()
-                        .copied()
-                        .find(|known| known == odd)
-                        .unwrap_or("other")
-                })
+                .map(|odd| ODDITIES.iter().copied().find(|known| known == odd).unwrap_or("other"))
                 .collect(),
         })
     }
@@ -379,6 +317,7 @@ impl From<CensusRecord> for Census {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hopwatch_model::{Failure, Outcome, Stage};
 
     fn trace() -> Trace {
         let gateway = ClockId::new("boot/1");
@@ -414,31 +353,8 @@ mod tests {
         let line = serde_json::to_string(&entry).unwrap();
         assert!(line.contains(r#""9007199254740993""#), "{line}");
         let back: Entry = serde_json::from_str(&line).unwrap();
-        let Record::Trace(record) = back.record else {
-            panic!("{line}")
-        };
+        let Record::Trace(record) = back.record else { panic!("{line}") };
         assert_eq!(Trace::try_from(*record), Ok(trace()));
-    }
-
-    #[test]
-    fn every_outcome_has_a_name_of_its_own() {
-        let mut all = vec![
-            Outcome::Delivered,
-            Outcome::QueueDropped,
-            Outcome::Undecodable,
-            Outcome::Abandoned,
-        ];
-        for stage in Stage::ALL {
-            all.extend(
-                Failure::ALL
-                    .iter()
-                    .map(|f| Outcome::ServiceFailed(*stage, *f)),
-            );
-        }
-        for outcome in all {
-            assert_eq!(outcome_of(&outcome_name(outcome)), Some(outcome));
-        }
-        assert_eq!(outcome_of("ai nonsense"), None);
     }
 
     /// Append-only: lines that an earlier version wrote stay readable for ever.

@@ -95,9 +95,7 @@ impl Header<'_> {
         if !(0..1_000_000_000).contains(&self.timestamp_nsec) {
             return None;
         }
-        self.timestamp_sec
-            .checked_mul(1_000_000_000)?
-            .checked_add(self.timestamp_nsec)
+        self.timestamp_sec.checked_mul(1_000_000_000)?.checked_add(self.timestamp_nsec)
     }
 }
 
@@ -118,22 +116,18 @@ pub fn decode_census(cdr: &[u8]) -> Result<Option<Census>, CdrError> {
     let failed = r.i64()?;
     let last = r.bool()?;
     r.end()?;
-    let counts = u64::try_from(published)
-        .ok()
-        .zip(u64::try_from(failed).ok());
-    Ok(counts
-        .filter(|_| rate_hz.is_finite() && rate_hz > 0.0)
-        .map(|(published, failed)| Census {
-            robot_id,
-            instance,
-            clock,
-            schedule_start_ns,
-            rate_hz,
-            first_sequence,
-            published,
-            failed,
-            last,
-        }))
+    let counts = u64::try_from(published).ok().zip(u64::try_from(failed).ok());
+    Ok(counts.filter(|_| rate_hz.is_finite() && rate_hz > 0.0).map(|(published, failed)| Census {
+        robot_id,
+        instance,
+        clock,
+        schedule_start_ns,
+        rate_hz,
+        first_sequence,
+        published,
+        failed,
+        last,
+    }))
 }
 
 fn text<'a>(r: &mut Reader<'a>, odd: &mut Vec<&'static str>) -> Result<Cow<'a, str>, CdrError> {
@@ -156,11 +150,7 @@ fn float<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     } else if value.is_nan() {
         serializer.serialize_str("NaN")
     } else {
-        serializer.serialize_str(if *value > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        })
+        serializer.serialize_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
     }
 }
 
@@ -184,9 +174,7 @@ mod tests {
         }
         fn string(self, bytes: &[u8]) -> Self {
             let length = u32::try_from(bytes.len() + 1).unwrap();
-            self.put(&length.to_le_bytes(), 4)
-                .put(bytes, 1)
-                .put(&[0], 1)
+            self.put(&length.to_le_bytes(), 4).put(bytes, 1).put(&[0], 1)
         }
     }
 
@@ -220,11 +208,9 @@ mod tests {
 
     #[test]
     fn oddities_are_carried_and_named() {
-        for (value, text) in [
-            (f64::NAN, "NaN"),
-            (f64::INFINITY, "Infinity"),
-            (f64::NEG_INFINITY, "-Infinity"),
-        ] {
+        for (value, text) in
+            [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")]
+        {
             let cdr = message(b"id", 0, 0, value, b"");
             let (m, odd) = RobotMessage::decode(&cdr).unwrap();
             assert_eq!(odd, [oddity::NOT_FINITE]);
@@ -233,10 +219,7 @@ mod tests {
         let cdr = message(b"a\xffb", 0, 1_000_000_000, 1.0, b"x\0y");
         let (m, odd) = RobotMessage::decode(&cdr).unwrap();
         assert_eq!(odd, [oddity::BAD_TIME, oddity::HOLDS_NUL, oddity::NOT_UTF8]);
-        assert_eq!(
-            (&*m.header.message_id, &*m.error_message),
-            ("a\u{fffd}b", "x\0y")
-        );
+        assert_eq!((&*m.header.message_id, &*m.error_message), ("a\u{fffd}b", "x\0y"));
     }
 
     proptest! {

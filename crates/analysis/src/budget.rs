@@ -1,0 +1,133 @@
+//! Budgets: what must hold for the run to pass. The defaults are S1's requirements.
+
+use crate::lane::{LaneReport, Row};
+use crate::units::duration;
+use hopwatch_model::Ns;
+use serde::Serialize;
+
+/// The limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Mean pipeline total.
+    pub total_ns: Ns,
+    /// Mean communication: everything but AI.
+    pub communication_ns: Ns,
+    /// 99th percentile of the pipeline total.
+    pub p99_total_ns: Ns,
+    /// Delivered ÷ published, at least; `None`: not judged.
+    pub min_delivered: Option<f64>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        const MS: Ns = 1_000_000;
+        Self {
+            total_ns: 2_000 * MS,
+            communication_ns: 100 * MS,
+            p99_total_ns: 2_000 * MS,
+            min_delivered: None,
+        }
+    }
+}
+
+/// One limit and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// Lane and quantity.
+    pub name: String,
+    /// The limit, in words.
+    pub limit: String,
+    /// What was measured, in words.
+    pub measured: String,
+    /// Whether it holds. Nothing measured does not.
+    pub passed: bool,
+}
+
+/// All checks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BudgetReport {
+    /// Each limit.
+    pub checks: Vec<Check>,
+    /// Whether all hold.
+    pub passed: bool,
+}
+
+impl Budget {
+    /// Judges the lanes.
+    pub fn judge(&self, lanes: &[LaneReport]) -> BudgetReport {
+        let checks: Vec<Check> = lanes.iter().flat_map(|lane| self.of_lane(lane)).collect();
+        let passed = !checks.is_empty() && checks.iter().all(|check| check.passed);
+        BudgetReport { checks, passed }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53 ns")]
+    fn of_lane(&self, lane: &LaneReport) -> Vec<Check> {
+        let total = &lane.classes[&Row::Total];
+        let below = |what: &str, limit: Ns, measured: Option<f64>| Check {
+            name: format!("{}: {what}", lane.name),
+            limit: format!("< {}", duration(limit as f64)),
+            measured: measured.map_or_else(|| "nothing".to_owned(), duration),
+            passed: measured.is_some_and(|ns| ns < limit as f64),
+        };
+        let mut checks = vec![
+            below("mean total", self.total_ns, total.mean_ns),
+            below(
+                "mean communication",
+                self.communication_ns,
+                lane.classes[&Row::Communication].mean_ns,
+            ),
+            below("P99 total", self.p99_total_ns, total.p99_ns.map(|ns| ns as f64)),
+        ];
+        if let Some(least) = self.min_delivered {
+            let ledger = &lane.ledger;
+            let ratio = ledger.delivered as f64 / ledger.published as f64;
+            checks.push(Check {
+                name: format!("{}: delivered", lane.name),
+                limit: format!("≥ {:.3} %", least * 100.0),
+                measured: format!(
+                    "{:.3} % ({} of {})",
+                    ratio * 100.0,
+                    ledger.delivered,
+                    ledger.published
+                ),
+                // 0 of 0 is no number, and not ≥ anything.
+                passed: ratio >= least,
+            });
+        }
+        checks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::{LaneData, figures, tests::delivered};
+    use crate::ledger::LedgerBuilder;
+
+    fn lane(ai: Ns) -> LaneReport {
+        let traces: Vec<_> = (1..=5).map(|n| delivered(0, n, ai)).collect();
+        let mut ledger = LedgerBuilder::new();
+        for trace in &traces {
+            assert!(ledger.observe_trace(trace));
+        }
+        let data = LaneData { traces: traces.iter().collect(), ..LaneData::default() };
+        figures(&data, ledger.ledger(true))
+    }
+
+    #[test]
+    fn within_and_beyond() {
+        let budget = Budget { min_delivered: Some(1.0), ..Budget::default() };
+        assert!(budget.judge(&[lane(1_000_000_000)]).passed);
+        let missed = budget.judge(&[lane(2_000_000_000)]);
+        assert!(!missed.passed);
+        assert_eq!(missed.checks.iter().filter(|c| !c.passed).count(), 2);
+    }
+
+    #[test]
+    fn nothing_measured_is_no_pass() {
+        assert!(!Budget::default().judge(&[]).passed);
+        let empty = figures(&LaneData::default(), LedgerBuilder::new().ledger(true));
+        let judged = Budget { min_delivered: Some(0.0), ..Budget::default() }.judge(&[empty]);
+        assert!(judged.checks.iter().all(|check| !check.passed), "{judged:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! traces.csv and glass.csv: every message, for anyone's own tools (RFC 4180).
+
+use crate::decompose::decompose;
+use crate::glass::{Glass, GlassTracker};
+use crate::lane::taken_ns;
+use crate::report::Dataset;
+use hopwatch_model::{Census, Class, ClientTrace, Leg, Trace, TraceId};
+use std::collections::BTreeMap;
+
+/// One row a message: identity, outcome, spans, classes and legs in ns. A cell is empty where
+/// there is no such leg.
+///
+/// Texts that a spreadsheet would take for a formula get a `'` in front.
+pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
+    const IDENTITY: [&str; 11] = [
+        "lane",
+        "trace_id",
+        "robot_id",
+        "sequence",
+        "message_id",
+        "publisher",
+        "publication_sequence",
+        "outcome",
+        "detail",
+        "taken_ns",
+        "wall_half_width_ns",
+    ];
+    const SPANS: [&str; 6] =
+        ["total_ns", "published_ns", "intended_ns", "ai_ns", "transport_ns", "overhead_ns"];
+    let legs: Vec<Leg> = Leg::ALL
+        .iter()
+        .copied()
+        .filter(|leg| !matches!(leg, Leg::Fanout | Leg::Push | Leg::Paint))
+        .collect();
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut header: Vec<String> = IDENTITY.iter().chain(&SPANS).map(|s| (*s).to_owned()).collect();
+    header.extend(legs.iter().map(|leg| format!("{leg}_ns")));
+    out.write_record(&header)?;
+    let census: Vec<&Census> = data.census.iter().map(|(_, census)| census).collect();
+    let mut sorted: Vec<&Trace> = data.traces.iter().collect();
+    sorted.sort_by_key(|trace| (trace.lane.as_str(), taken_ns(trace), trace.id));
+    for trace in sorted {
+        let parts = decompose(trace, &census).unwrap_or_default();
+        let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map(|stamp| stamp.ns);
+        let mut cells = vec![
+            text(&trace.lane),
+            trace.id.to_string(),
+            text(&trace.robot_id),
+            trace.sequence.to_string(),
+            text(&trace.message_id),
+            trace.publisher.to_string(),
+            number(trace.publication_sequence),
+            trace.outcome.to_string(),
+            text(trace.detail.as_deref().unwrap_or_default()),
+            number(taken),
+            trace.wall_half_width_ns.to_string(),
+            number(parts.pipeline_ns),
+            number(parts.published_ns),
+            number(parts.intended_ns),
+        ];
+        cells.extend(
+            [Class::Ai, Class::Transport, Class::Overhead]
+                .map(|class| number(parts.pipeline_ns.map(|_| parts.class_ns(class)))),
+        );
+        cells.extend(
+            legs.iter().map(|leg| number(parts.legs().find(|l| l.leg == *leg).map(|l| l.ns))),
+        );
+        out.write_record(&cells)?;
+    }
+    finish(out)
+}
+
+/// One row a message and browser: the push leg as an interval, fan-out, paint and the whole.
+pub fn glass_csv(data: &Dataset) -> Result<String, csv::Error> {
+    let traces: BTreeMap<TraceId, &Trace> = data.traces.iter().map(|t| (t.id, t)).collect();
+    let mut acks: Vec<&ClientTrace> = data.clients.iter().collect();
+    acks.sort_by_key(|ack| (ack.ack_received.ns, ack.client.clone(), ack.id));
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record([
+        "trace_id",
+        "client",
+        "frame_sent_ns",
+        "fanout_ns",
+        "push_lo_ns",
+        "push_hi_ns",
+        "paint_ns",
+        "glass_lo_ns",
+        "glass_hi_ns",
+        "browser_resolution_ns",
+    ])?;
+    let mut tracker = GlassTracker::new();
+    for ack in acks {
+        let g = Glass::of(ack, tracker.observe(ack), traces.get(&ack.id).copied());
+        out.write_record([
+            ack.id.to_string(),
+            text(&ack.client),
+            ack.frame_sent.ns.to_string(),
+            number(g.fanout_ns),
+            g.push_ns.0.to_string(),
+            g.push_ns.1.to_string(),
+            number(g.paint_ns),
+            number(g.glass_ns.map(|(lo, _)| lo)),
+            number(g.glass_ns.map(|(_, hi)| hi)),
+            g.resolution_ns.to_string(),
+        ])?;
+    }
+    finish(out)
+}
+
+fn number<T: ToString>(value: Option<T>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn text(value: &str) -> String {
+    let clean: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }
+}
+
+fn finish(out: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
+    let bytes = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    String::from_utf8(bytes).map_err(|error| {
+        csv::Error::from(std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+    })
+}

@@ -1,0 +1,171 @@
+use super::*;
+use crate::lane::tests::{GATEWAY, trace_of};
+use hopwatch_model::ClockId;
+use proptest::prelude::*;
+
+fn names(legs: &[LegTime]) -> Vec<(&'static str, Ns)> {
+    legs.iter().map(|leg| (leg.leg.name(), leg.ns)).collect()
+}
+
+#[test]
+fn the_whole_way_on_one_host() {
+    let trace = trace_of(&[
+        (Hop::Published, 1),
+        (Hop::Written, 3),
+        (Hop::Received, 6),
+        (Hop::Taken, 10),
+        (Hop::Started, 15),
+        (Hop::AiConnecting, 21),
+        (Hop::AiSent, 28),
+        (Hop::AiReceived, 36),
+        (Hop::AiBegun, 45),
+        (Hop::AiDone, 55),
+        (Hop::AiAnswered, 66),
+        (Hop::WebSent, 78),
+        (Hop::WebReceived, 91),
+        (Hop::WebDone, 105),
+        (Hop::WebAcked, 120),
+    ]);
+    let census = Census {
+        robot_id: trace.robot_id.clone(),
+        instance: "i".into(),
+        clock: ClockId::new(GATEWAY),
+        schedule_start_ns: 0,
+        rate_hz: 1.0,
+        first_sequence: 0,
+        published: 1,
+        failed: 0,
+        last: true,
+    };
+    let restarted = Census { schedule_start_ns: 3_600_000_000_000, ..census.clone() };
+    let foreign = Census { clock: ClockId::new("far"), ..census.clone() };
+    let d = decompose(&trace, &[&census, &restarted, &foreign]).unwrap();
+    assert_eq!(names(&d.before), [("schedule", 1), ("write", 2), ("ros", 3), ("wake", 4)]);
+    let expected = [
+        ("queue", 5),
+        ("encode", 6),
+        ("ai_connect", 7),
+        ("ai_request", 8),
+        ("ai_wait", 9),
+        ("ai_infer", 10),
+        ("ai_reply", 11),
+        ("handoff", 12),
+        ("web_request", 13),
+        ("web_handle", 14),
+        ("web_reply", 15),
+    ];
+    assert_eq!(names(&d.pipeline), expected);
+    assert_eq!((d.pipeline_ns, d.published_ns, d.intended_ns), (Some(110), Some(119), Some(120)));
+    assert_eq!(d.class_ns(Class::Ai), 19);
+    assert_eq!(d.class_ns(Class::Transport), 7 + 8 + 11 + 13 + 15);
+    assert_eq!(d.class_ns(Class::Overhead), 5 + 6 + 12 + 14);
+}
+
+fn minimal() -> Vec<(Hop, Ns)> {
+    vec![
+        (Hop::Taken, 0),
+        (Hop::Started, 10),
+        (Hop::AiSent, 20),
+        (Hop::AiAnswered, 120),
+        (Hop::WebSent, 130),
+        (Hop::WebAcked, 160),
+    ]
+}
+
+#[test]
+fn a_service_that_tells_nothing_is_ai_with_its_transport() {
+    let d = decompose(&trace_of(&minimal()), &[]).unwrap();
+    assert_eq!(d.class_ns(Class::Ai), 100);
+    assert!(names(&d.pipeline).contains(&("ai_round_trip", 100)));
+    assert!(names(&d.pipeline).contains(&("web_round_trip", 30)));
+}
+
+#[test]
+fn durations_split_the_round_trip_without_a_clock() {
+    let mut trace = trace_of(&minimal());
+    trace.ai_served_ns = Some((15, 60));
+    trace.web_served_ns = Some(7);
+    let d = decompose(&trace, &[]).unwrap();
+    let ai = [("ai_transport", 25), ("ai_wait", 15), ("ai_infer", 60)];
+    assert_eq!(names(&d.pipeline)[2..5], ai);
+    assert_eq!(names(&d.pipeline)[6..], [("web_transport", 23), ("web_handle", 7)]);
+    assert_eq!(d.pipeline_ns, Some(160));
+}
+
+#[test]
+fn another_clock_is_never_subtracted_from_ours() {
+    let mut trace = trace_of(&minimal());
+    let far = ClockId::new("far");
+    for (hop, ns) in
+        [(Hop::AiReceived, 9_000_000), (Hop::AiBegun, 9_000_015), (Hop::AiDone, 9_000_075)]
+    {
+        trace.stamps.set(hop, &far, ns);
+    }
+    let d = decompose(&trace, &[]).unwrap();
+    assert_eq!(names(&d.pipeline)[2..5], [("ai_transport", 25), ("ai_wait", 15), ("ai_infer", 60)]);
+    trace.stamps.set(Hop::Published, &far, 1);
+    trace.stamps.set(Hop::Written, &far, 2);
+    let d = decompose(&trace, &[]).unwrap();
+    assert_eq!((d.before.len(), d.published_ns), (0, None));
+}
+
+#[test]
+fn negative_legs_are_kept() {
+    let mut way = minimal();
+    way.extend([(Hop::AiReceived, 15), (Hop::AiDone, 125)]);
+    let d = decompose(&trace_of(&way), &[]).unwrap();
+    assert!(names(&d.pipeline).contains(&("ai_request", -5)));
+    assert!(names(&d.pipeline).contains(&("ai_reply", -5)));
+    assert_eq!(d.pipeline_ns, Some(160));
+}
+
+#[test]
+fn a_failed_message_has_the_legs_it_went() {
+    let d = decompose(&trace_of(&minimal()[..3]), &[]).unwrap();
+    assert_eq!(names(&d.pipeline), [("queue", 10), ("encode", 10)]);
+    assert_eq!(d.pipeline_ns, None);
+    assert_eq!(decompose(&trace_of(&[]), &[]), Err(Defect::Missing(Hop::Taken)));
+}
+
+#[test]
+fn absurd_stamps_are_a_defect_and_no_panic() {
+    let way = [(Hop::Taken, i64::MIN), (Hop::Started, i64::MAX)];
+    assert!(matches!(decompose(&trace_of(&way), &[]), Err(Defect::Absurd(..))));
+}
+
+proptest! {
+    /// Whatever stamps exist, in whatever order in time: Σ legs = total, to the nanosecond.
+    #[test]
+    fn legs_sum_to_the_total(
+        ns in prop::collection::vec(-1_000_000_000_000i64..1_000_000_000_000, Hop::ALL.len()),
+        present in prop::collection::vec(any::<bool>(), Hop::ALL.len()),
+        far in prop::collection::vec(any::<bool>(), Hop::ALL.len()),
+        served in prop::option::of((0i64..1_000_000, 0i64..1_000_000)),
+    ) {
+        let mut trace = trace_of(&[]);
+        trace.ai_served_ns = served;
+        trace.web_served_ns = served.map(|s| s.0);
+        let services = [Hop::AiReceived, Hop::AiBegun, Hop::AiDone, Hop::WebReceived, Hop::WebDone];
+        let needed = [Hop::Taken, Hop::Started, Hop::AiSent, Hop::AiAnswered, Hop::WebSent, Hop::WebAcked];
+        for (i, hop) in Hop::ALL.iter().enumerate() {
+            if !present[i] && !needed.contains(hop) { continue }
+            let clock = if far[i] && services.contains(hop) { "far" } else { GATEWAY };
+            trace.stamps.set(*hop, &ClockId::new(clock), ns[i]);
+        }
+        match decompose(&trace, &[]) {
+            Ok(d) => {
+                let total = d.pipeline_ns.unwrap();
+                prop_assert_eq!(d.pipeline.iter().map(|leg| leg.ns).sum::<Ns>(), total);
+                let classes: Ns = Class::ALL.iter().map(|class| d.class_ns(*class)).sum();
+                prop_assert_eq!(classes, total);
+                if let Some(published) = d.published_ns {
+                    let start = trace.stamps.get(Hop::Published).unwrap().ns;
+                    let end = trace.stamps.get(Hop::WebAcked).unwrap().ns;
+                    prop_assert_eq!(published, end - start);
+                }
+            }
+            // A service that mixes two clocks in one reply.
+            Err(defect) => prop_assert!(matches!(defect, Defect::Clocks(..)), "{}", defect),
+        }
+    }
+}

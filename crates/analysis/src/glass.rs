@@ -1,0 +1,128 @@
+//! What happens at the browsers: across two clocks, so the push leg is an interval.
+
+use hopwatch_clocksync::{Exchange, Offset};
+use hopwatch_model::{ClientTrace, Hop, Ns, Trace};
+use std::collections::BTreeMap;
+
+/// One message at one browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glass {
+    /// The page.
+    pub client: String,
+    /// The smallest and the largest that frame_sent → browser_received can have been.
+    pub push_ns: (Ns, Ns),
+    /// web_received → frame_sent, when the trace is known and the clock is one.
+    pub fanout_ns: Option<Ns>,
+    /// browser_received → painted, on the browser's clock; `None` when it did not paint.
+    pub paint_ns: Option<Ns>,
+    /// published → painted, as an interval.
+    pub glass_ns: Option<(Ns, Ns)>,
+    /// The smallest step of the browser's clock.
+    pub resolution_ns: Ns,
+}
+
+impl Glass {
+    /// What an acknowledgement tells of its message. `trace` is the message's trace, if it is
+    /// known already.
+    pub fn of(ack: &ClientTrace, push_ns: (Ns, Ns), trace: Option<&Trace>) -> Self {
+        let stamp = |hop| trace.and_then(|trace| trace.stamps.get(hop));
+        let since = |hop| stamp(hop).and_then(|stamp| ack.frame_sent.since(stamp).ok());
+        let paint_ns = ack.painted.as_ref().and_then(|p| p.since(&ack.received).ok());
+        let glass_ns = since(Hop::Published).zip(paint_ns).map(|(before, paint)| {
+            let known = before.saturating_add(paint);
+            (known.saturating_add(push_ns.0), known.saturating_add(push_ns.1))
+        });
+        Self {
+            client: ack.client.clone(),
+            push_ns,
+            fanout_ns: since(Hop::WebReceived),
+            paint_ns,
+            glass_ns,
+            resolution_ns: ack.resolution_ns,
+        }
+    }
+
+    /// The middle of the push leg's interval, and its half-width.
+    pub fn push(&self) -> (Ns, Ns) {
+        let (lo, hi) = self.push_ns;
+        (lo + (hi - lo) / 2, (hi - lo + 1) / 2)
+    }
+}
+
+/// Relates each browser's clock to its broadcaster's, exchange by exchange.
+///
+/// Every acknowledged frame is an exchange: frame_sent (broadcaster), received and ack_sent
+/// (browser), ack_received (broadcaster). Acknowledgements come in the order of ack_received.
+#[derive(Clone, Debug, Default)]
+pub struct GlassTracker {
+    offsets: BTreeMap<String, Offset>,
+}
+
+impl GlassTracker {
+    /// No browser yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes an acknowledgement in: the interval of its push leg (frame_sent →
+    /// browser_received), as far as all exchanges so far prove it.
+    pub fn observe(&mut self, ack: &ClientTrace) -> (Ns, Ns) {
+        let offset = self.offsets.entry(ack.client.clone()).or_default();
+        offset.observe(&Exchange {
+            near_sent: ack.frame_sent.ns,
+            far_received: ack.received.ns,
+            far_sent: ack.ack_sent.ns,
+            near_received: ack.ack_received.ns,
+        });
+        let raw = ack.received.ns.saturating_sub(ack.frame_sent.ns);
+        let (lo, hi) = offset.at(ack.ack_received.ns).unwrap_or((raw, raw));
+        (raw.saturating_sub(hi), raw.saturating_sub(lo))
+    }
+
+    /// How many epochs a browser's clock has had: more than one means that it stepped.
+    pub fn epochs(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.offsets.iter().map(|(client, offset)| (client.as_str(), offset.epochs()))
+    }
+
+    /// The widths of the offsets' intervals as of the last exchange of each browser.
+    pub fn half_widths(&self, now: Ns) -> impl Iterator<Item = (&str, Ns)> {
+        self.offsets.iter().filter_map(move |(client, offset)| {
+            offset.at(now).map(|(lo, hi)| (client.as_str(), (hi - lo) / 2))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::tests::{GATEWAY, trace_of};
+    use hopwatch_model::{ClockId, Stamp};
+
+    #[test]
+    fn push_is_an_interval_that_holds_the_truth() {
+        let server = ClockId::new(GATEWAY);
+        let browser = ClockId::browser("c");
+        let trace = trace_of(&[(Hop::Published, 500), (Hop::WebReceived, 900)]);
+        let mut tracker = GlassTracker::new();
+        // The browser's clock is 1,000,000 ahead; push takes 300, paint 50, the ack's way 200.
+        let ahead = 1_000_000;
+        let ack = ClientTrace {
+            id: trace.id,
+            client: "c".into(),
+            frame_sent: Stamp::new(server.clone(), 1_000),
+            received: Stamp::new(browser.clone(), 1_300 + ahead),
+            painted: Some(Stamp::new(browser.clone(), 1_350 + ahead)),
+            ack_sent: Stamp::new(browser, 1_360 + ahead),
+            ack_received: Stamp::new(server, 1_560),
+            resolution_ns: 5_000,
+        };
+        let glass = Glass::of(&ack, tracker.observe(&ack), Some(&trace));
+        assert_eq!((glass.fanout_ns, glass.paint_ns), (Some(100), Some(50)));
+        assert!(glass.push_ns.0 <= 300 && 300 <= glass.push_ns.1, "{:?}", glass.push_ns);
+        // All that one exchange leaves open is the time on the wire, both ways, plus drift.
+        assert!(glass.push_ns.1 - glass.push_ns.0 <= 500 + 4 * 50, "{:?}", glass.push_ns);
+        let (lo, hi) = glass.glass_ns.unwrap();
+        assert!(lo <= 850 && 850 <= hi);
+        assert_eq!(Glass::of(&ack, glass.push_ns, None).fanout_ns, None);
+    }
+}

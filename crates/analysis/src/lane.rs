@@ -1,0 +1,324 @@
+//! The figures of one lane.
+
+use crate::decompose::{Decomposition, decompose};
+use crate::glass::Glass;
+use crate::s1::S1Table;
+use crate::stability::{Stability, stability};
+use hopwatch_model::{Census, Class, Hop, Ledger, Leg, Ns, Outcome, Trace};
+use hopwatch_stats::Summary;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How a lane was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaneInfo {
+    /// Its name.
+    pub name: String,
+    /// The ROS topic.
+    pub topic: String,
+    /// As "RELIABLE VOLATILE KEEP_LAST 10".
+    pub qos: String,
+    /// The link to the services.
+    pub transport: String,
+    /// How many messages the gateway works on at once.
+    pub workers: u32,
+    /// The gateway's clock.
+    pub clock: String,
+}
+
+/// A row of the class table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Row {
+    /// The AI service's own time.
+    Ai,
+    /// Between processes.
+    Transport,
+    /// Inside our processes.
+    Overhead,
+    /// transport + overhead of each message: everything but AI.
+    Communication,
+    /// taken → web_acked.
+    Total,
+}
+
+impl Row {
+    /// All, in the order of the table.
+    pub const ALL: [Self; 5] =
+        [Self::Ai, Self::Transport, Self::Overhead, Self::Communication, Self::Total];
+
+    /// The name in tables and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ai => "ai",
+            Self::Transport => "transport",
+            Self::Overhead => "overhead",
+            Self::Communication => "communication",
+            Self::Total => "total",
+        }
+    }
+
+    /// Its time of one message that went the whole way.
+    fn of(self, d: &Decomposition, total: Ns) -> Ns {
+        match self {
+            Self::Ai => d.class_ns(Class::Ai),
+            Self::Transport => d.class_ns(Class::Transport),
+            Self::Overhead => d.class_ns(Class::Overhead),
+            Self::Communication => total - d.class_ns(Class::Ai),
+            Self::Total => total,
+        }
+    }
+}
+
+/// The figures of one leg.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct LegFigures {
+    /// What its time is counted as.
+    pub class: Class,
+    /// The figures; of the middle of the interval when the leg spans two clocks.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// The median half-width of the interval that the clocks leave; 0 when exact.
+    pub half_width_ns: Ns,
+    /// False when the half-width exceeds both 10 % of the leg and 0.1 ms: read the interval,
+    /// not the figure (METHOD 4).
+    pub resolved: bool,
+    /// How many were negative: kept in the figures, and a sign of a clock that lies.
+    pub negative: usize,
+}
+
+/// What is known of one lane.
+#[derive(Clone, Debug, Default)]
+pub struct LaneData<'a> {
+    /// How it was measured.
+    pub info: LaneInfo,
+    /// Messages that were taken, without duplicates.
+    pub traces: Vec<&'a Trace>,
+    /// The same messages at browsers.
+    pub glass: Vec<Glass>,
+    /// What the robots say they published, and by which schedule.
+    pub census: Vec<&'a Census>,
+}
+
+/// The figures of one lane, as in report.json.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LaneReport {
+    /// Its name.
+    pub name: String,
+    /// The ROS topic.
+    pub topic: String,
+    /// Its QoS.
+    pub qos: String,
+    /// Its link.
+    pub transport: String,
+    /// What became of every message.
+    pub ledger: Ledger,
+    /// Whether percentiles mean anything.
+    pub stability: Stability,
+    /// The pipeline span (taken → web_acked) by class.
+    pub classes: BTreeMap<Row, Summary>,
+    /// Longer spans, in ns: published → web_acked, intended → web_acked (open loop),
+    /// published → painted.
+    pub spans: BTreeMap<&'static str, Summary>,
+    /// Every leg that occurred, in the order of the way.
+    pub legs: BTreeMap<Leg, LegFigures>,
+    /// S1's own table.
+    pub s1: S1Table,
+    /// How often each oddity occurred.
+    pub oddities: BTreeMap<&'static str, u64>,
+    /// Traces that could not be split: in the ledger, not in the figures.
+    pub defects: Vec<String>,
+}
+
+/// Computes the figures of a lane. Only messages that went the whole way are in the figures;
+/// the others stand in the ledger, which is given.
+pub fn figures(lane: &LaneData<'_>, ledger: Ledger) -> LaneReport {
+    let mut defects = Vec::new();
+    let mut whole = Vec::new();
+    for trace in lane.traces.iter().filter(|trace| trace.outcome == Outcome::Delivered) {
+        match decompose(trace, &lane.census) {
+            Ok(d) => match d.pipeline_ns {
+                Some(total) => whole.push((*trace, d, total)),
+                None => defects.push(format!("{}: it ends before web_acked", trace.id)),
+            },
+            Err(defect) => defects.push(format!("{}: {defect}", trace.id)),
+        }
+    }
+    defects.sort();
+    let classes = Row::ALL.map(|row| {
+        (row, Summary::of(whole.iter().map(|(_, d, total)| row.of(d, *total)).collect()))
+    });
+    let span = |of: fn(&Decomposition) -> Option<Ns>| {
+        Summary::of(whole.iter().filter_map(|(_, d, _)| of(d)).collect())
+    };
+    let glass = lane.glass.iter().filter_map(|g| g.glass_ns.map(|(lo, hi)| lo + (hi - lo) / 2));
+    LaneReport {
+        name: lane.info.name.clone(),
+        topic: lane.info.topic.clone(),
+        qos: lane.info.qos.clone(),
+        transport: lane.info.transport.clone(),
+        ledger,
+        stability: stability(&lane.traces, lane.info.workers),
+        classes: BTreeMap::from(classes),
+        spans: BTreeMap::from([
+            ("published", span(|d| d.published_ns)),
+            ("intended", span(|d| d.intended_ns)),
+            ("glass", Summary::of(glass.collect())),
+        ]),
+        legs: legs(&whole, &lane.glass),
+        s1: S1Table::of(whole.iter().map(|(trace, _, total)| (&trace.stamps, *total))),
+        oddities: oddities(&lane.traces),
+        defects,
+    }
+}
+
+/// (length, half-width of its interval) of each message, by leg.
+type Lengths = BTreeMap<Leg, Vec<(Ns, Ns)>>;
+
+fn legs(whole: &[(&Trace, Decomposition, Ns)], glass: &[Glass]) -> BTreeMap<Leg, LegFigures> {
+    let mut lengths = Lengths::new();
+    for (trace, d, _) in whole {
+        for leg in d.legs() {
+            // Where a wall-clock stamp meets a monotonic one, the bracket's width stays open.
+            let crosses = matches!(leg.leg, Leg::Wake | Leg::Schedule);
+            let half = if crosses { trace.wall_half_width_ns } else { 0 };
+            lengths.entry(leg.leg).or_default().push((leg.ns, half));
+        }
+    }
+    for g in glass {
+        lengths.entry(Leg::Push).or_default().push(g.push());
+        if let Some(ns) = g.fanout_ns {
+            lengths.entry(Leg::Fanout).or_default().push((ns, 0));
+        }
+        if let Some(ns) = g.paint_ns {
+            lengths.entry(Leg::Paint).or_default().push((ns, g.resolution_ns));
+        }
+    }
+    lengths.into_iter().map(|(leg, of_leg)| (leg, leg_figures(leg, &of_leg))).collect()
+}
+
+fn leg_figures(leg: Leg, lengths: &[(Ns, Ns)]) -> LegFigures {
+    const TENTH_MS: Ns = 100_000;
+    let summary = Summary::of(lengths.iter().map(|(ns, _)| *ns).collect());
+    let half_width_ns =
+        Summary::of(lengths.iter().map(|(_, half)| *half).collect()).p50_ns.unwrap_or(0);
+    let tenth = summary.p50_ns.unwrap_or(0).saturating_abs() / 10;
+    LegFigures {
+        class: leg.class(),
+        summary,
+        half_width_ns,
+        resolved: half_width_ns <= tenth.max(TENTH_MS),
+        negative: lengths.iter().filter(|(ns, _)| *ns < 0).count(),
+    }
+}
+
+fn oddities(traces: &[&Trace]) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for odd in traces.iter().flat_map(|trace| &trace.oddities) {
+        *counts.entry(*odd).or_default() += 1;
+    }
+    counts
+}
+
+/// The time of the take, for ordering; traces without one come first.
+pub(crate) fn taken_ns(trace: &Trace) -> Ns {
+    trace.stamps.get(Hop::Taken).map_or(Ns::MIN, |stamp| stamp.ns)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::ledger::LedgerBuilder;
+    use hopwatch_model::{ClockId, PublisherId, Stamps, TraceId};
+
+    pub(crate) const GATEWAY: &str = "gateway";
+
+    /// A delivered trace with stamps of the gateway's clock.
+    pub(crate) fn trace_of(way: &[(Hop, Ns)]) -> Trace {
+        let clock = ClockId::new(GATEWAY);
+        let mut stamps = Stamps::new();
+        for (hop, ns) in way {
+            stamps.set(*hop, &clock, *ns);
+        }
+        Trace {
+            lane: "lane".into(),
+            id: TraceId([1; 16]),
+            robot_id: "robot_001".into(),
+            sequence: 0,
+            message_id: "m".into(),
+            publisher: PublisherId([1; 16]),
+            publication_sequence: Some(1),
+            outcome: Outcome::Delivered,
+            detail: None,
+            stamps,
+            ai_served_ns: None,
+            web_served_ns: None,
+            wall_half_width_ns: 0,
+            oddities: vec![],
+        }
+    }
+
+    /// The whole way of one message taken at `at`, with an AI time and 1 µs for each other leg.
+    pub(crate) fn delivered(at: Ns, number: u64, ai: Ns) -> Trace {
+        const US: Ns = 1_000;
+        let mut t = at;
+        let mut way = vec![
+            (Hop::Published, at - 3 * US),
+            (Hop::Written, at - 2 * US),
+            (Hop::Received, at - US),
+            (Hop::Taken, at),
+        ];
+        for (hop, leg) in [
+            (Hop::Started, US),
+            (Hop::AiSent, US),
+            (Hop::AiReceived, US),
+            (Hop::AiBegun, 0),
+            (Hop::AiDone, ai),
+            (Hop::AiAnswered, US),
+            (Hop::WebSent, US),
+            (Hop::WebReceived, US),
+            (Hop::WebDone, US),
+            (Hop::WebAcked, US),
+        ] {
+            t += leg;
+            way.push((hop, t));
+        }
+        let mut trace = trace_of(&way);
+        trace.publication_sequence = Some(number);
+        trace.id = TraceId(u128::from(number).to_be_bytes());
+        trace.sequence = i32::try_from(number).unwrap() - 1;
+        trace
+    }
+
+    #[test]
+    fn classes_are_of_each_message_and_not_of_percentiles() {
+        let traces: Vec<Trace> = (1..=10)
+            .map(|n| delivered(i64::try_from(n).unwrap() * 1_000_000_000, n, 5_000_000))
+            .collect();
+        let mut ledger = LedgerBuilder::new();
+        for trace in &traces {
+            assert!(ledger.observe_trace(trace));
+        }
+        let data = LaneData { traces: traces.iter().collect(), ..LaneData::default() };
+        let report = figures(&data, ledger.ledger(true));
+        let p50 = |row| report.classes[&row].p50_ns.unwrap();
+        assert_eq!(p50(Row::Ai), 5_000_000);
+        assert_eq!(p50(Row::Transport), 4_000);
+        assert_eq!(p50(Row::Overhead), 4_000);
+        assert_eq!(p50(Row::Communication), 8_000);
+        assert_eq!(p50(Row::Total), 5_008_000);
+        assert_eq!(report.spans["published"].p50_ns, Some(5_011_000));
+        assert_eq!(report.spans["intended"].n, 0);
+        assert!(report.defects.is_empty() && report.legs[&Leg::AiInfer].resolved);
+    }
+
+    #[test]
+    fn a_wide_interval_is_not_resolved() {
+        let figures = leg_figures(Leg::Push, &[(300_000, 250_000)]);
+        assert!(!figures.resolved);
+        assert!(leg_figures(Leg::Push, &[(300_000, 90_000)]).resolved);
+        assert!(leg_figures(Leg::Push, &[(30_000_000, 2_000_000)]).resolved);
+        assert_eq!(leg_figures(Leg::Wake, &[(-1, 0), (5, 0)]).negative, 1);
+    }
+}

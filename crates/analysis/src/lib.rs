@@ -1,0 +1,28 @@
+//! From traces to figures: decomposition into legs, the ledger, stability, the report.
+//!
+//! Pure: the same records give the same report, byte for byte, whatever order they came in.
+
+mod budget;
+mod csv_text;
+mod decompose;
+mod glass;
+mod lane;
+mod ledger;
+mod markdown;
+mod report;
+mod s1;
+mod stability;
+mod table;
+mod units;
+
+pub use budget::{Budget, BudgetReport, Check};
+pub use csv_text::{glass_csv, traces_csv};
+pub use decompose::{Decomposition, Defect, LegTime, decompose};
+pub use glass::{Glass, GlassTracker};
+pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, figures};
+pub use ledger::LedgerBuilder;
+pub use markdown::markdown;
+pub use report::{ClockReport, Dataset, Event, Report, RunInfo, SCHEMA, Verdict, report};
+pub use s1::{S1Row, S1Table};
+pub use stability::{Stability, stability};
+pub use table::table;

@@ -1,0 +1,252 @@
+//! The report: everything that was recorded, as figures. The JSON of `Report` is report.json.
+
+use crate::budget::{Budget, BudgetReport};
+use crate::glass::{Glass, GlassTracker};
+use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
+use crate::ledger::LedgerBuilder;
+use hopwatch_model::{Census, ClientTrace, GatewayCounters, Hop, Trace, TraceId};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The schema of report.json.
+pub const SCHEMA: &str = "hopwatch.report/1";
+
+/// Everything that was recorded of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Dataset {
+    /// The lanes by name.
+    pub lanes: BTreeMap<String, LaneInfo>,
+    /// What became of each message taken.
+    pub traces: Vec<Trace>,
+    /// Messages at browsers.
+    pub clients: Vec<ClientTrace>,
+    /// (lane, a robot's own count).
+    pub census: Vec<(String, Census)>,
+    /// The gateway's counters.
+    pub counters: Vec<GatewayCounters>,
+    /// What else happened.
+    pub events: Vec<Event>,
+}
+
+/// Something that the user should know of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Event {
+    /// The kind, a word.
+    pub kind: String,
+    /// What, where, what to do.
+    pub text: String,
+}
+
+/// What the run was. None of it is computed here.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunInfo {
+    /// Its id.
+    pub id: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// How long it took, in s.
+    pub duration_s: f64,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Why it ended before its time, if it did.
+    pub interrupted: Option<String>,
+    /// Messages beyond what the collector keeps: in the ledger, not in the figures.
+    pub messages_not_kept: u64,
+}
+
+/// A clock that stamps came from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ClockReport {
+    /// Its name.
+    pub id: String,
+    /// What was stamped with it.
+    pub used_for: String,
+    /// How it relates to the gateway's.
+    pub relation: String,
+}
+
+/// What the run says on the question of replacing HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// SWITCH, KEEP or INCONCLUSIVE.
+    pub decision: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// The report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The run.
+    pub run: RunInfo,
+    /// Its figures.
+    pub lanes: Vec<LaneReport>,
+    /// Its clocks.
+    pub clocks: Vec<ClockReport>,
+    /// Where it was measured.
+    pub environment: BTreeMap<String, String>,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Whether it is within budget.
+    pub budget: BudgetReport,
+    /// What else happened.
+    pub events: Vec<Event>,
+}
+
+/// Makes the report. The order of the records makes no difference.
+pub fn report(
+    data: &Dataset,
+    run: RunInfo,
+    environment: BTreeMap<String, String>,
+    budget: &Budget,
+) -> Report {
+    let mut traces: Vec<&Trace> = data.traces.iter().collect();
+    traces.sort_by_key(|trace| (taken_ns(trace), trace.id));
+    let by_id: BTreeMap<TraceId, &Trace> = traces.iter().map(|t| (t.id, *t)).collect();
+    let mut acks: Vec<&ClientTrace> = data.clients.iter().collect();
+    acks.sort_by_key(|ack| (ack.ack_received.ns, ack.client.clone(), ack.id));
+    let mut tracker = GlassTracker::new();
+    let glass: Vec<(&str, Glass)> = acks
+        .iter()
+        .filter_map(|ack| {
+            let push = tracker.observe(ack);
+            let trace = by_id.get(&ack.id).copied()?;
+            Some((trace.lane.as_str(), Glass::of(ack, push, Some(trace))))
+        })
+        .collect();
+    let lanes: Vec<LaneReport> = data
+        .lanes
+        .values()
+        .map(|info| {
+            let mut ledger = LedgerBuilder::new();
+            let of_lane = |lane: &str| lane == info.name;
+            data.census
+                .iter()
+                .filter(|(l, _)| of_lane(l))
+                .for_each(|(_, c)| ledger.observe_census(c));
+            data.counters
+                .iter()
+                .filter(|c| of_lane(&c.lane))
+                .for_each(|c| ledger.observe_counters(c));
+            let of_this = traces.iter().filter(|t| of_lane(&t.lane));
+            let kept: Vec<&Trace> = of_this.filter(|t| ledger.observe_trace(t)).copied().collect();
+            let data = LaneData {
+                info: info.clone(),
+                traces: kept,
+                glass: glass.iter().filter(|(l, _)| of_lane(l)).map(|(_, g)| g.clone()).collect(),
+                census: ledger.census().collect(),
+            };
+            figures(&data, ledger.ledger(true))
+        })
+        .collect();
+    let mut events = data.events.clone();
+    events.sort();
+    events.dedup();
+    let mut clocks = clocks(data, &tracker);
+    clocks.sort();
+    Report {
+        schema: SCHEMA,
+        run,
+        budget: budget.judge(&lanes),
+        verdict: verdict(&lanes),
+        lanes,
+        clocks,
+        environment,
+        events,
+    }
+}
+
+/// One run compares nothing: it says where the time goes, and leaves the decision open.
+fn verdict(lanes: &[LaneReport]) -> Verdict {
+    let unstable = lanes.iter().find(|lane| lane.stability.unstable);
+    let reason = match unstable {
+        Some(lane) => format!("lane {} was unstable: {}", lane.name, lane.stability.reason),
+        None => "a single run compares no transports: it shows where the time goes, and nothing \
+                 here says what another transport would change"
+            .to_owned(),
+    };
+    Verdict { decision: "INCONCLUSIVE", reason }
+}
+
+fn clocks(data: &Dataset, tracker: &GlassTracker) -> Vec<ClockReport> {
+    let gateways: Vec<&str> = data.lanes.values().map(|lane| lane.clock.as_str()).collect();
+    let mut all: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for trace in &data.traces {
+        for (hop, stamp) in trace.stamps.iter() {
+            all.insert((stamp.clock.as_str(), process(hop)));
+        }
+    }
+    for (_, census) in &data.census {
+        all.insert((census.clock.as_str(), "robot (schedule)"));
+    }
+    let mut by_clock: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (clock, used_for) in all {
+        by_clock.entry(clock).or_default().push(used_for);
+    }
+    let wall = data.traces.iter().map(|trace| trace.wall_half_width_ns).max();
+    let mut reports: Vec<ClockReport> = by_clock
+        .into_iter()
+        .map(|(clock, used_for)| ClockReport {
+            id: clock.to_owned(),
+            used_for: used_for.join(", "),
+            relation: if gateways.contains(&clock) {
+                "the gateway's own: exact".to_owned()
+            } else {
+                "another clock: only durations of it are used".to_owned()
+            },
+        })
+        .collect();
+    if let Some(half) = wall {
+        reports.push(ClockReport {
+            id: "CLOCK_REALTIME".to_owned(),
+            used_for: "robot header, DDS writer and reader".to_owned(),
+            relation: format!(
+                "mapped to the gateway's clock at each take, ± {half} ns; published and written \
+                 are taken to be stamped on the gateway's host"
+            ),
+        });
+    }
+    let last = data.clients.iter().map(|ack| ack.ack_received.ns).max().unwrap_or(0);
+    let widths: BTreeMap<&str, i64> = tracker.half_widths(last).collect();
+    for (client, epochs) in tracker.epochs() {
+        reports.push(ClockReport {
+            id: format!("browser:{client}"),
+            used_for: "browser_received, painted".to_owned(),
+            relation: format!(
+                "offset known to ± {} µs, {epochs} epoch(s)",
+                widths.get(client).copied().unwrap_or(0) / 1_000
+            ),
+        });
+    }
+    reports
+}
+
+fn process(hop: Hop) -> &'static str {
+    match hop {
+        Hop::Intended | Hop::Published | Hop::Written => "robot",
+        Hop::AiReceived | Hop::AiBegun | Hop::AiDone => "AI service",
+        Hop::WebReceived | Hop::WebDone | Hop::FrameSent => "broadcaster",
+        Hop::BrowserReceived | Hop::Painted => "browser",
+        _ => "gateway",
+    }
+}
+
+impl Report {
+    /// How the run ended, by the exit codes of Hopwatch: 4 nothing was delivered, 3 unstable,
+    /// 1 budget missed, 0 within budget.
+    pub fn exit_code(&self) -> u8 {
+        if self.lanes.iter().all(|lane| lane.ledger.delivered == 0) {
+            4
+        } else if self.lanes.iter().any(|lane| lane.stability.unstable) {
+            3
+        } else {
+            u8::from(!self.budget.passed)
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,152 @@
+use super::*;
+use crate::csv_text::{glass_csv, traces_csv};
+use crate::lane::tests::{GATEWAY, delivered};
+use crate::markdown::markdown;
+use crate::table::table;
+use hopwatch_model::{ClockId, Failure, Outcome, Stage, Stamp};
+
+/// A minute of a healthy pipeline with one failure and one browser.
+pub(crate) fn dataset() -> Dataset {
+    const S: i64 = 1_000_000_000;
+    let mut traces: Vec<Trace> = (1..=60u64)
+        .map(|n| {
+            let i = i64::try_from(n).unwrap();
+            delivered(i * S, n, S + i * 10_000)
+        })
+        .collect();
+    traces[9].outcome = Outcome::ServiceFailed(Stage::Ai, Failure::Failed);
+    traces[9].detail = Some("the service answered 500: \"a | b\"".into());
+    traces[3].message_id = "=cmd|' /C calc'!A0,\"x\"".into();
+    let (server, browser) = (ClockId::new(GATEWAY), ClockId::browser("page"));
+    let clients = traces
+        .iter()
+        .map(|trace| {
+            let sent = trace.stamps.get(Hop::WebReceived).unwrap().ns + 20_000;
+            ClientTrace {
+                id: trace.id,
+                client: "page".into(),
+                frame_sent: Stamp::new(server.clone(), sent),
+                received: Stamp::new(browser.clone(), sent - 5 * S + 200_000),
+                painted: Some(Stamp::new(browser.clone(), sent - 5 * S + 9_200_000)),
+                ack_sent: Stamp::new(browser.clone(), sent - 5 * S + 9_300_000),
+                ack_received: Stamp::new(server.clone(), sent + 9_500_000),
+                resolution_ns: 5_000,
+            }
+        })
+        .collect();
+    let census = Census {
+        robot_id: "robot_001".into(),
+        instance: "i".into(),
+        clock: server,
+        schedule_start_ns: S,
+        rate_hz: 1.0,
+        first_sequence: 0,
+        published: 60,
+        failed: 0,
+        last: true,
+    };
+    let info = LaneInfo {
+        name: "lane".into(),
+        topic: "/robot_messages".into(),
+        qos: "BEST_EFFORT VOLATILE KEEP_LAST 1".into(),
+        transport: "http1".into(),
+        workers: 64,
+        clock: GATEWAY.into(),
+    };
+    Dataset {
+        lanes: BTreeMap::from([("lane".to_owned(), info)]),
+        traces,
+        clients,
+        census: vec![("lane".into(), census)],
+        counters: vec![GatewayCounters {
+            lane: "lane".into(),
+            taken: 60,
+            finished: 60,
+            last: true,
+            ..GatewayCounters::default()
+        }],
+        events: vec![Event { kind: "a".into(), text: "an event".into() }],
+    }
+}
+
+fn make(data: &Dataset) -> Report {
+    let run = RunInfo {
+        id: "r".into(),
+        started: "2026-11-30T00:00:00Z".into(),
+        duration_s: 60.0,
+        command: vec!["run".into(), "--for".into(), "60s".into()],
+        ..RunInfo::default()
+    };
+    let environment = BTreeMap::from([("cores".to_owned(), "2".to_owned())]);
+    report(data, run, environment, &Budget::default())
+}
+
+#[test]
+fn texts_are_as_reviewed() {
+    let report = make(&dataset());
+    insta::assert_snapshot!("table", table(&report));
+    insta::assert_snapshot!("markdown", markdown(&report));
+    insta::assert_snapshot!("json", serde_json::to_string_pretty(&report).unwrap());
+    let data = dataset();
+    let csv = traces_csv(&data).unwrap();
+    insta::assert_snapshot!("csv", csv.lines().take(5).collect::<Vec<_>>().join("\n"));
+    let glass = glass_csv(&data).unwrap();
+    insta::assert_snapshot!("glass", glass.lines().take(3).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn the_table_fits_100_columns() {
+    for line in table(&make(&dataset())).lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+/// METHOD's invariant: same records → byte-identical report, shuffled too.
+#[test]
+fn order_makes_no_difference() {
+    let straight = make(&dataset());
+    let mut data = dataset();
+    data.traces.reverse();
+    data.traces.swap(3, 40);
+    data.clients.rotate_left(17);
+    data.counters.insert(0, GatewayCounters { lane: "lane".into(), ..GatewayCounters::default() });
+    let shuffled = make(&data);
+    assert_eq!(
+        serde_json::to_string(&straight).unwrap(),
+        serde_json::to_string(&shuffled).unwrap()
+    );
+    assert_eq!(markdown(&straight), markdown(&shuffled));
+}
+
+#[test]
+fn exit_codes_are_the_contract() {
+    let good = make(&dataset());
+    assert_eq!(good.exit_code(), 0);
+    let mut slow = dataset();
+    slow.traces = (1..=60u64)
+        .map(|n| delivered(i64::try_from(n).unwrap() * 1_000_000_000, n, 2_500_000_000))
+        .collect();
+    assert_eq!(make(&slow).exit_code(), 1);
+    slow.lanes.get_mut("lane").unwrap().workers = 1;
+    assert_eq!(make(&slow).exit_code(), 3);
+    let mut nothing = dataset();
+    nothing.traces.clear();
+    assert_eq!(make(&nothing).exit_code(), 4);
+}
+
+/// A constant added to the AI host's clock changes no leg of one clock, and no class.
+#[test]
+fn a_foreign_clock_changes_no_class() {
+    let before = make(&dataset());
+    let mut data = dataset();
+    let far = ClockId::new("far");
+    for trace in &mut data.traces {
+        for hop in [Hop::AiReceived, Hop::AiBegun, Hop::AiDone] {
+            let ns = trace.stamps.get(hop).unwrap().ns;
+            trace.stamps.set(hop, &far, ns + 1_684_000_000);
+        }
+    }
+    let after = make(&data);
+    assert_eq!(before.lanes[0].classes, after.lanes[0].classes);
+    assert!(after.lanes[0].legs.contains_key(&hopwatch_model::Leg::AiTransport));
+}

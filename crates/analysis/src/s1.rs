@@ -1,0 +1,93 @@
+//! The table that the published measurement of this pipeline printed (SEEDS S1), so that anyone
+//! can lay theirs beside ours: round trips as the gateway's clock sees them.
+
+use hopwatch_model::{Hop, Ns, Stamps};
+use hopwatch_stats::Summary;
+use serde::Serialize;
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct S1Row {
+    /// Its figures.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Its share of the mean total, in percent; `null` when there is nothing.
+    pub share_percent: Option<f64>,
+}
+
+/// AI round trip, web round trip, the rest, and the total.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct S1Table {
+    /// The call to the AI service as a whole: connection, transport and AI.
+    pub ai: S1Row,
+    /// The call to the web service as a whole.
+    pub web: S1Row,
+    /// total − ai − web.
+    pub overhead: S1Row,
+    /// taken → web_acked.
+    pub total: S1Row,
+}
+
+impl S1Table {
+    /// From the stamps and totals of messages that went the whole way.
+    pub fn of<'a>(whole: impl Iterator<Item = (&'a Stamps, Ns)>) -> Self {
+        let (mut ai, mut web, mut rest, mut all) = (vec![], vec![], vec![], vec![]);
+        for (stamps, total) in whole {
+            let trip = |connecting, sent, ended| {
+                let start = stamps.get(connecting).or(stamps.get(sent))?;
+                stamps.get(ended)?.since(start).ok()
+            };
+            let ai_trip = trip(Hop::AiConnecting, Hop::AiSent, Hop::AiAnswered);
+            let web_trip = trip(Hop::WebConnecting, Hop::WebSent, Hop::WebAcked);
+            if let Some((a, w)) = ai_trip.zip(web_trip) {
+                ai.push(a);
+                web.push(w);
+                rest.push(total - a - w);
+                all.push(total);
+            }
+        }
+        let total = Summary::of(all);
+        let row = |values| {
+            let summary = Summary::of(values);
+            let share_percent = summary.mean_ns.zip(total.mean_ns).map(|(a, b)| 100.0 * a / b);
+            S1Row { summary, share_percent }
+        };
+        Self {
+            ai: row(ai),
+            web: row(web),
+            overhead: row(rest),
+            total: S1Row { share_percent: total.mean_ns.map(|_| 100.0), summary: total.clone() },
+        }
+    }
+
+    /// The rows with their names, in the table's order.
+    pub fn rows(&self) -> [(&'static str, &S1Row); 4] {
+        [
+            ("AI", &self.ai),
+            ("web transport", &self.web),
+            ("overhead", &self.overhead),
+            ("total", &self.total),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::tests::trace_of;
+
+    #[test]
+    fn rows_add_up_message_by_message() {
+        let trace = trace_of(&[
+            (Hop::AiConnecting, 10),
+            (Hop::AiSent, 20),
+            (Hop::AiAnswered, 1_020),
+            (Hop::WebSent, 1_030),
+            (Hop::WebAcked, 1_060),
+        ]);
+        let table = S1Table::of([(&trace.stamps, 1_060)].into_iter());
+        let p50 = table.rows().map(|(_, row)| row.summary.p50_ns.unwrap());
+        assert_eq!(p50, [1_010, 30, 20, 1_060]);
+        assert_eq!(table.total.share_percent, Some(100.0));
+    }
+}

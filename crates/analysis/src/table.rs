@@ -1,0 +1,170 @@
+//! The table that `hopwatch run` prints: at most 100 columns.
+
+use crate::lane::{LaneReport, Row};
+use crate::report::Report;
+use crate::units::{duration, maybe};
+use hopwatch_model::{Failure, Ledger};
+use hopwatch_stats::Summary;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The whole table as text.
+pub fn table(report: &Report) -> String {
+    let mut out = String::new();
+    for lane in &report.lanes {
+        of_lane(&mut out, lane);
+    }
+    for check in &report.budget.checks {
+        let mark = if check.passed { "ok    " } else { "MISSED" };
+        line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
+    }
+    for event in &report.events {
+        wrapped(&mut out, &format!("! {}: {}", event.kind, event.text));
+    }
+    out
+}
+
+fn of_lane(out: &mut String, lane: &LaneReport) {
+    line(out, &format!("{} · {} · {} · {}", lane.name, lane.topic, lane.qos, lane.transport));
+    for text in ledger_lines(&lane.ledger) {
+        wrapped(out, &text);
+    }
+    if lane.stability.unstable {
+        wrapped(out, &lane.stability.reason);
+        return;
+    }
+    let head = ["", "n", "mean", "sd", "min", "P50", "P90", "P95", "P99", "max"];
+    row(out, head.map(str::to_owned));
+    for (name, summary) in Row::ALL.iter().map(|row| (row.name(), &lane.classes[row])) {
+        figures(out, name, summary);
+    }
+    line(out, "");
+    for (leg, f) in &lane.legs {
+        figures(out, leg.name(), &f.summary);
+        if !f.resolved {
+            line(out, &format!("  {leg} is not resolved: ± {}", duration_of(f.half_width_ns)));
+        }
+        if f.negative > 0 {
+            line(out, &format!("  {} of {leg} are negative: a clock lies", f.negative));
+        }
+    }
+    line(out, "");
+    let bound = match lane.classes[&Row::Total].p99_ci_ns {
+        _ if lane.classes[&Row::Total].n == 0 => "no message went the whole way".to_owned(),
+        hopwatch_stats::Interval { lo, hi: Some(hi) } => {
+            format!("P99 total lies within [{}, {}] (95 %)", maybe(lo), maybe(Some(hi)))
+        }
+        hopwatch_stats::Interval { lo, hi: None } => format!(
+            "P99 total is at least {} (97.5 %); no upper bound at n = {}",
+            maybe(lo),
+            lane.classes[&Row::Total].n
+        ),
+    };
+    line(out, &bound);
+    for defect in lane.defects.iter().take(3) {
+        wrapped(out, &format!("! {defect}"));
+    }
+    for (odd, n) in &lane.oddities {
+        line(out, &format!("! {n} messages were odd: {odd}"));
+    }
+}
+
+/// The ledger in words: fates that occurred, and whether they add up.
+pub(crate) fn ledger_lines(ledger: &Ledger) -> Vec<String> {
+    let mut text = format!(
+        "published {} (by {}) = delivered {}",
+        ledger.published, ledger.published_source, ledger.delivered
+    );
+    let mut fate = |name: &str, n: u64| {
+        if n > 0 {
+            let _infallible = write!(text, " + {name} {n}");
+        }
+    };
+    fate("before discovery", ledger.lost_before_discovery);
+    fate("lost in ROS", ledger.lost_in_ros);
+    fate("queue dropped", ledger.queue_dropped);
+    fate("undecodable", ledger.undecodable);
+    failures(&mut fate, "AI", &ledger.ai_failed);
+    failures(&mut fate, "web", &ledger.web_failed);
+    fate("abandoned", ledger.abandoned);
+    fate("in flight", ledger.in_flight);
+    text.push_str(if ledger.reconciles { "; reconciles" } else { "; DOES NOT RECONCILE" });
+    if ledger.duplicates + ledger.reordered > 0 {
+        let _infallible = write!(
+            text,
+            "; beside: {} duplicates, {} reordered",
+            ledger.duplicates, ledger.reordered
+        );
+    }
+    let mut lines = vec![text];
+    lines.extend(ledger.notes.iter().map(|note| format!("  {note}")));
+    lines
+}
+
+fn failures(fate: &mut impl FnMut(&str, u64), stage: &str, failed: &BTreeMap<Failure, u64>) {
+    for (failure, n) in failed {
+        fate(&format!("{stage} {failure}"), *n);
+    }
+}
+
+fn figures(out: &mut String, name: &str, s: &Summary) {
+    row(
+        out,
+        [
+            name.to_owned(),
+            s.n.to_string(),
+            s.mean_ns.map_or_else(|| "–".to_owned(), duration),
+            s.sd_ns.map_or_else(|| "–".to_owned(), duration),
+            maybe(s.min_ns),
+            maybe(s.p50_ns),
+            maybe(s.p90_ns),
+            maybe(s.p95_ns),
+            maybe(s.p99_ns),
+            maybe(s.max_ns),
+        ],
+    );
+}
+
+/// 13 + 7 + 8 × 10 = 100 columns.
+fn row(out: &mut String, cells: [String; 10]) {
+    let [name, n, rest @ ..] = cells;
+    let mut text = format!("{name:<13}{n:>7}");
+    for cell in rest {
+        let _infallible = write!(text, "{cell:>10}");
+    }
+    line(out, &text);
+}
+
+fn line(out: &mut String, text: &str) {
+    let _infallible = writeln!(out, "{}", clip(text).trim_end());
+}
+
+fn clip(text: &str) -> String {
+    if text.chars().count() <= 100 {
+        text.to_owned()
+    } else {
+        text.chars().take(99).chain(['…']).collect()
+    }
+}
+
+/// Breaks a sentence between words.
+fn wrapped(out: &mut String, text: &str) {
+    let mut current = String::new();
+    for word in text.split(' ') {
+        if !current.is_empty() && current.chars().count() + 1 + word.chars().count() > 100 {
+            line(out, &current);
+            current = format!("  {word}");
+        } else {
+            if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+    }
+    line(out, &current);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
+fn duration_of(ns: i64) -> String {
+    duration(ns as f64)
+}

@@ -1,0 +1,210 @@
+# shellcheck shell=bash
+# `./hopwatch test`: every test of the repository, in sections. A section is a
+# function section_NAME; it runs in a shell of its own with `set -e` on, and skips
+# itself with `skip REASON`.
+#
+# Expects `root`, ros-env.sh, steps.sh, build.sh and `set -e`.
+# shellcheck disable=SC2154,SC2164 # these come from outside; `set -e` sees to failing cd
+
+sections=(setup fmt clippy docs tests doctests web browser python launcher)
+
+# A command and the Debian package that has it, for what the tests need beyond the
+# tools of a build.
+test_tools=(
+    python3:python3
+    cc:build-essential
+    node:nodejs
+    npm:npm
+    chromium:chromium
+    ip:iproute2
+    iptables:iptables
+    shellcheck:shellcheck
+)
+
+skipped_code=77
+
+skip() {
+    echo "skipped: $*"
+    exit "$skipped_code"
+}
+
+# Installs the missing Debian packages, or names them where that can't be done.
+install_packages() {
+    local entry packages=()
+    for entry in "${test_tools[@]}"; do
+        command -v "${entry%%:*}" >/dev/null || packages+=("${entry#*:}")
+    done
+    # Debian has the part of Python that makes virtual environments in a package of its own.
+    if ! ros_is_sourced && ! python3 -c 'import ensurepip' 2>/dev/null; then
+        packages+=(python3-venv)
+    fi
+    if [[ ${#packages[@]} -eq 0 ]]; then
+        return
+    fi
+    if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
+        say "Some tests need these Debian packages: ${packages[*]}"
+        return
+    fi
+    step 'Debian packages' apt_install "${packages[@]}"
+    hash -r
+}
+
+apt_install() {
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update
+    apt-get install --yes --no-install-recommends "$@"
+}
+
+section_setup() {
+    install_packages
+    ensure_all
+}
+
+section_fmt() {
+    cargo fmt --all --check
+}
+
+section_clippy() {
+    enter_prepared
+    cargo clippy --release --workspace --all-targets --locked -- -D warnings
+}
+
+section_docs() {
+    enter_prepared
+    RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
+}
+
+section_tests() {
+    ensure_all
+    enter_env
+    if command -v cargo-nextest >/dev/null; then
+        cargo nextest run --release --workspace --locked
+    else
+        cargo test --release --workspace --locked --lib --bins --tests
+    fi
+}
+
+section_doctests() {
+    enter_prepared
+    cargo test --doc --release --workspace --locked
+}
+
+section_web() {
+    ensure 'web packages' npm_packages_ready install_npm_packages "$root/web-ui"
+    cd web-ui
+    npm run check
+}
+
+section_browser() {
+    local browser
+    browser=$(command -v chromium || true)
+    [[ -n $browser ]] || skip 'needs Chromium (apt-get install chromium)'
+    ensure_all
+    ensure 'browser test packages' npm_packages_ready install_npm_packages "$root/e2e/browser"
+    enter_env
+    cd e2e/browser
+    CHROMIUM=${CHROMIUM:-$browser} npm test
+}
+
+section_python() {
+    local python
+    python=$(find_python)
+    # Compiled in memory: nothing is left in the source folders.
+    find ros bench tests e2e -name node_modules -prune -o -name '*.py' -print0 |
+        xargs -0 "$python" -c 'import sys, pathlib
+for name in sys.argv[1:]:
+    compile(pathlib.Path(name).read_bytes(), name, "exec")
+print(len(sys.argv) - 1, "Python files compile")'
+    PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest discover bench/python-stack
+}
+
+section_launcher() {
+    if command -v shellcheck >/dev/null; then
+        shellcheck -x hopwatch ros/env/prepare.sh ros/env/lock.sh ros/env/test_launcher.sh
+    fi
+    bash ros/env/test_launcher.sh
+}
+
+# For sections that compile: the generated types and the page must be there.
+enter_prepared() {
+    ensure_ros
+    ensure_web
+    enter_env
+}
+
+# Runs one section with its output shown and logged, and counts it.
+run_section() {
+    local name=$1 started code=0 outcome
+    started=$(now_us)
+    printf '\n== %s\n' "$name"
+    start_job section_job "$name"
+    wait "$job" || code=$?
+    job=
+    case $code in
+        0)
+            outcome=passed
+            passed+=("$name")
+            ;;
+        "$skipped_code")
+            outcome=skipped
+            skipped+=("$name")
+            ;;
+        *)
+            outcome="FAILED (exit code $code)"
+            failed+=("$name")
+            ;;
+    esac
+    summary+=("$(printf '%-10s %8s s  %s' "$name" "$(since "$started")" "$outcome")")
+    printf -- '-- %s: %s in %s s\n' "$name" "$outcome" "$(since "$started")"
+}
+
+section_job() {
+    cd "$root"
+    mkdir -p "$logs"
+    # Set-up shows and logs its own steps.
+    if [[ $1 == setup ]]; then
+        section_setup
+        return
+    fi
+    {
+        trap_signals
+        "section_$1"
+    } 2>&1 | {
+        # It ends with what it reads from, so that the last words of an interrupted
+        # section are kept.
+        trap '' INT TERM HUP
+        tee "$logs/test-$1.log"
+    }
+}
+
+run_tests() {
+    local chosen=() name fail_fast='' started
+    local passed=() failed=() skipped=() summary=()
+    for name in "$@"; do
+        if [[ $name == --fail-fast ]]; then
+            fail_fast=yes
+        elif [[ " ${sections[*]} " == *" $name "* ]]; then
+            chosen+=("$name")
+        else
+            say "There is no test section $name. Sections: ${sections[*]}"
+            exit 2
+        fi
+    done
+    [[ ${#chosen[@]} -gt 0 ]] || chosen=("${sections[@]}")
+    # Incremental builds only cost time and space where nothing is built twice.
+    [[ -z ${CI-} ]] || export CARGO_INCREMENTAL=0
+    started=$(now_us)
+    for name in "${chosen[@]}"; do
+        run_section "$name"
+        if [[ -n $fail_fast && ${#failed[@]} -gt 0 ]]; then
+            break
+        fi
+    done
+    printf '\n== summary after %s s\n' "$(since "$started")"
+    printf '%s\n' "${summary[@]}"
+    [[ ${#failed[@]} -eq 0 ]] || printf 'The logs are in %s\n' "$logs"
+    printf 'sections: %d passed, %d failed' ${#passed[@]} ${#failed[@]}
+    [[ ${#skipped[@]} -eq 0 ]] || printf ', %d skipped' ${#skipped[@]}
+    printf '\n'
+    [[ ${#failed[@]} -eq 0 ]] || exit 1
+}

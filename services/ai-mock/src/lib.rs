@@ -1,0 +1,136 @@
+//! An AI service with a model time of one's choice, precise to a tenth of a millisecond.
+//!
+//! `POST /v1/infer` takes any body, waits in line for one of `concurrency` places, "thinks" for
+//! the model time and answers JSON, with its stamps in the reply's headers.
+
+mod model;
+
+use anyhow::{Context, ensure};
+use axum::http::StatusCode;
+use bytes::Bytes;
+use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::service::Identity;
+use hopwatch_kit::timer::PreciseTimer;
+use hopwatch_kit::{Clock, Shutdown, SystemClock};
+use hopwatch_link::{Handler, Inbound, Outbound, http1_routes};
+use model::Model;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Semaphore;
+
+/// The path that inference is asked for at.
+pub const PATH: &str = "/v1/infer";
+
+/// Who this service is.
+pub const IDENTITY: Identity = Identity {
+    program: "hopwatch-ai-mock",
+    about: "An AI service with a model time of your choice",
+    section: "ai_mock",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+hopwatch_kit::config! {
+    /// Configuration of the AI service.
+    pub struct Config, Flags {
+        /// Address to listen on
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 5000)),
+        /// Model time in ms; the median when --sigma is not 0
+        model_ms: f64 = 1000.0,
+        /// Spread of a lognormal model time: the standard deviation of its logarithm; 0 is fixed
+        sigma: f64 = 0.0,
+        /// Requests that the model works on at once; others wait in line
+        concurrency: usize = 64,
+        /// Requests that may wait in line; further ones get 503
+        line: usize = 1024,
+        /// Share of requests that fail with 500 after the model time, 0 to 1
+        failure_rate: f64 = 0.0,
+        /// Seed of everything random
+        seed: u64 = 1,
+        /// Longest body that is taken, in bytes
+        max_body_bytes: usize = 16 << 20,
+    }
+}
+
+struct Ai {
+    config: Config,
+    model: Model,
+    places: Semaphore,
+    waiting: AtomicU64,
+    answered: AtomicU64,
+    timer: PreciseTimer,
+    clock: SystemClock,
+}
+
+/// Serves until the shutdown begins.
+pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+    ensure!(config.concurrency > 0, "configuration: concurrency must be at least 1");
+    let model = Model::new(config.model_ms, config.sigma, config.failure_rate, config.seed)?;
+    let token = Token::from_environment();
+    let listener = net::bind(config.listen, &token).await?;
+    net::announce("ai-mock", &listener)?;
+    let ai = Arc::new(Ai {
+        model,
+        places: Semaphore::new(config.concurrency.min(Semaphore::MAX_PERMITS)),
+        waiting: AtomicU64::new(0),
+        answered: AtomicU64::new(0),
+        timer: PreciseTimer::start().context("failed to start the timer")?,
+        clock: SystemClock::default(),
+        config,
+    });
+    let status = Arc::clone(&ai);
+    let health = net::healthz("ai-mock", move || {
+        json!({
+            "waiting": status.waiting.load(Ordering::Relaxed),
+            "answered": status.answered.load(Ordering::Relaxed),
+        })
+    });
+    let clock: Arc<dyn Clock> = Arc::new(ai.clock.clone());
+    let limit = ai.config.max_body_bytes;
+    let app = http1_routes(PATH, Service(ai), clock, token, limit).merge(health);
+    net::serve(listener, app, shutdown).await
+}
+
+struct Service(Arc<Ai>);
+
+impl Handler for Service {
+    async fn handle(&self, request: Inbound) -> Outbound {
+        let ai = &self.0;
+        let limit = u64::try_from(ai.config.line).unwrap_or(u64::MAX);
+        if ai.places.available_permits() == 0 && ai.waiting.load(Ordering::Relaxed) >= limit {
+            return ai.answer(StatusCode::SERVICE_UNAVAILABLE, None, "the line is full", &request);
+        }
+        ai.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = ai.places.acquire().await;
+        ai.waiting.fetch_sub(1, Ordering::Relaxed);
+        let begun = ai.clock.now();
+        let draw = ai.model.draw();
+        ai.timer.sleep_until(begun.saturating_add(draw.model_ns)).await;
+        drop(place);
+        if draw.fails {
+            ai.answer(StatusCode::INTERNAL_SERVER_ERROR, Some(begun), "the model failed", &request)
+        } else {
+            ai.answer(StatusCode::OK, Some(begun), "ok", &request)
+        }
+    }
+}
+
+impl Ai {
+    fn answer(
+        &self,
+        status: StatusCode,
+        begun: Option<i64>,
+        word: &str,
+        request: &Inbound,
+    ) -> Outbound {
+        let done = self.clock.now();
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        let body = json!({
+            "status": word,
+            "label": if status.is_success() { "normal" } else { "unknown" },
+            "bytes": request.body.len(),
+        });
+        Outbound { status, body: Bytes::from(body.to_string()), begun, done }
+    }
+}

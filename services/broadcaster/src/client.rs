@@ -1,0 +1,183 @@
+//! One browser: frames out, acknowledgements in.
+
+use crate::{Frame, Shared};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use hopwatch_kit::Clock;
+use hopwatch_model::{ClientTrace, ClockId, Ns, Stamp, TraceId};
+use hopwatch_wire::feed::{AckItem, FromPage, Push, VERSION};
+use hopwatch_wire::record::{ClientRecord, Record};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+/// A page sends acknowledgements only; a longer frame ends its connection.
+pub(crate) const LONGEST_FROM_PAGE: usize = 256 << 10;
+/// So many frames that were no acknowledgement end a connection.
+const RUBBISH_LIMIT: u64 = 100;
+/// Frames whose acknowledgement is awaited; older ones are forgotten.
+const AWAITED: usize = 1024;
+
+/// A client's place among the clients; left when dropped.
+pub(crate) struct Place(pub(crate) Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.counts.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Client {
+    name: String,
+    /// Frames written and not yet acknowledged, with frame_sent.
+    awaited: Mutex<VecDeque<(TraceId, Ns)>>,
+}
+
+/// Serves one browser until it goes, errs too often, or the service ends.
+pub(crate) async fn serve(socket: WebSocket, place: Place) {
+    let shared = &place.0;
+    let frames = shared.frames.subscribe();
+    let client =
+        Client { name: uuid::Uuid::new_v4().to_string(), awaited: Mutex::new(VecDeque::new()) };
+    let (sink, stream) = socket.split();
+    // Reading goes on while a write waits: a page that is slow to read may still acknowledge.
+    tokio::select! {
+        () = write(shared, &client, sink, frames) => {}
+        () = read(shared, &client, stream) => {}
+    }
+}
+
+async fn write(
+    shared: &Shared,
+    client: &Client,
+    mut sink: SplitSink<WebSocket, Message>,
+    mut frames: Receiver<Frame>,
+) {
+    let hello = Push::Hello { version: VERSION, client: client.name.clone() };
+    if !send(shared, &mut sink, text(&hello)).await {
+        return;
+    }
+    loop {
+        let next = tokio::select! {
+            next = frames.recv() => next,
+            () = shared.shutdown.begun() => {
+                let frame = CloseFrame { code: close_code::AWAY, reason: "stopping".into() };
+                let _gone = send(shared, &mut sink, Message::Close(Some(frame))).await;
+                return;
+            }
+        };
+        let sent = match next {
+            Ok(frame) => {
+                client.await_ack(frame.trace, shared.clock.now());
+                shared.counts.frames_sent.fetch_add(1, Ordering::Relaxed);
+                send(shared, &mut sink, Message::Text(frame.text)).await
+            }
+            Err(RecvError::Lagged(count)) => {
+                shared.counts.frames_dropped.fetch_add(count, Ordering::Relaxed);
+                send(shared, &mut sink, text(&Push::Dropped { count })).await
+            }
+            Err(RecvError::Closed) => false,
+        };
+        if !sent {
+            return;
+        }
+    }
+}
+
+/// False when the client is gone or takes nothing for too long.
+async fn send(shared: &Shared, sink: &mut SplitSink<WebSocket, Message>, frame: Message) -> bool {
+    let patience = Duration::from_millis(shared.config.write_timeout_ms);
+    matches!(tokio::time::timeout(patience, sink.send(frame)).await, Ok(Ok(())))
+}
+
+fn text(push: &Push) -> Message {
+    // A serialisation of ours can't fail; an empty frame would be passed over by the page.
+    Message::Text(Utf8Bytes::from(serde_json::to_string(push).unwrap_or_default()))
+}
+
+async fn read(shared: &Shared, client: &Client, mut stream: SplitStream<WebSocket>) {
+    let mut rubbish = 0;
+    while let Some(Ok(frame)) = stream.next().await {
+        let received = shared.clock.now();
+        let understood = match frame {
+            Message::Text(text) => match serde_json::from_str(&text) {
+                Ok(FromPage::Ack { sent_ns, resolution_ns, items }) => items
+                    .iter()
+                    .map(|item| client.take(shared, item, (sent_ns, received), resolution_ns))
+                    .fold(true, |all, one| all & one),
+                Err(_) => false,
+            },
+            Message::Binary(_) => false,
+            Message::Ping(_) | Message::Pong(_) => true,
+            Message::Close(_) => return,
+        };
+        if !understood {
+            rubbish += 1;
+            shared.counts.rubbish.fetch_add(1, Ordering::Relaxed);
+            if rubbish == 1 {
+                tracing::warn!(client = client.name, "a page sent what is no acknowledgement");
+            }
+            if rubbish >= RUBBISH_LIMIT {
+                tracing::warn!(client = client.name, rubbish, "disconnected: it sends rubbish");
+                return;
+            }
+        }
+    }
+}
+
+impl Client {
+    fn awaited(&self) -> std::sync::MutexGuard<'_, VecDeque<(TraceId, Ns)>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn await_ack(&self, trace: TraceId, sent: Ns) {
+        let mut awaited = self.awaited();
+        if awaited.len() == AWAITED {
+            awaited.pop_front();
+        }
+        awaited.push_back((trace, sent));
+    }
+
+    /// Takes one acknowledgement; false when it is none of ours (unknown, or sent twice).
+    fn take(
+        &self,
+        shared: &Shared,
+        item: &AckItem,
+        (ack_sent, ack_received): (Ns, Ns),
+        resolution_ns: u32,
+    ) -> bool {
+        let Ok(id) = item.trace_id.parse::<TraceId>() else { return false };
+        let frame_sent = {
+            let mut awaited = self.awaited();
+            let at = awaited.iter().position(|(trace, _)| *trace == id);
+            match at.and_then(|at| awaited.remove(at)) {
+                Some((_, sent)) => sent,
+                None => return false,
+            }
+        };
+        // A page's stamps must at least be in order; else they are no stamps.
+        let last = item.painted_ns.unwrap_or(item.received_ns);
+        if item.received_ns < 0 || last < item.received_ns || ack_sent < last {
+            return false;
+        }
+        shared.counts.acks.fetch_add(1, Ordering::Relaxed);
+        let Some(records) = &shared.records else { return true };
+        let server = shared.clock.id();
+        let browser = ClockId::browser(&self.name);
+        let at = |ns| Stamp::new(browser.clone(), ns);
+        records.send(Record::Client(Box::new(ClientRecord::from(&ClientTrace {
+            id,
+            client: self.name.clone(),
+            frame_sent: Stamp::new(server.clone(), frame_sent),
+            received: at(item.received_ns),
+            painted: item.painted_ns.map(at),
+            ack_sent: at(ack_sent),
+            ack_received: Stamp::new(server.clone(), ack_received),
+            resolution_ns: resolution_ns.into(),
+        }))));
+        true
+    }
+}

@@ -1,0 +1,233 @@
+//! The web service: takes messages over HTTP, pushes them to browsers over WebSocket, and
+//! collects the browsers' stamps.
+//!
+//! One ring of messages serves all clients. Each client reads it at its own pace; one that falls
+//! behind by more than the ring loses its oldest messages, which are counted and told to it.
+//! Nothing a client does or fails to do holds up the others or the gateway.
+
+mod client;
+
+use anyhow::ensure;
+use axum::Router;
+use axum::extract::{State, WebSocketUpgrade, ws::Utf8Bytes};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::service::Identity;
+use hopwatch_kit::{Clock, Shutdown, SystemClock};
+use hopwatch_link::{
+    Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Target,
+    http1_routes,
+};
+use hopwatch_model::TraceId;
+use hopwatch_wire::record::{BroadcasterCounters, Record};
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::broadcast;
+
+/// The path that messages are handed over at.
+pub const PATH: &str = "/v1/messages";
+
+/// Who this service is.
+pub const IDENTITY: Identity = Identity {
+    program: "hopwatch-broadcaster",
+    about: "Takes messages over HTTP and pushes them to browsers over WebSocket",
+    section: "broadcaster",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+hopwatch_kit::config! {
+    /// Configuration of the broadcaster.
+    pub struct Config, Flags {
+        /// Address to listen on
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8001)),
+        /// Where records go; empty: nowhere
+        collector_url: String = "http://127.0.0.1:8002/v1/records".to_owned(),
+        /// Messages that a client may fall behind before it loses the oldest ones
+        client_queue: usize = 256,
+        /// Clients at once; further ones are refused
+        max_clients: u64 = 2000,
+        /// A client that takes nothing for so many ms is disconnected
+        write_timeout_ms: u64 = 10_000,
+        /// Longest message that is taken, in bytes
+        max_body_bytes: usize = 4 << 20,
+        /// Origins of pages elsewhere that may connect, separated by commas
+        allowed_origins: String = String::new(),
+    }
+}
+
+/// A message on its way to the clients.
+#[derive(Clone)]
+struct Frame {
+    trace: TraceId,
+    text: Utf8Bytes,
+}
+
+/// What all parts of the service share.
+struct Shared {
+    config: Config,
+    allowed_origins: Vec<String>,
+    frames: broadcast::Sender<Frame>,
+    records: Option<RecordSender>,
+    clock: SystemClock,
+    counts: Counts,
+    shutdown: Shutdown,
+}
+
+#[derive(Default)]
+struct Counts {
+    received: AtomicU64,
+    frames_sent: AtomicU64,
+    frames_dropped: AtomicU64,
+    acks: AtomicU64,
+    rubbish: AtomicU64,
+    clients: AtomicU64,
+}
+
+impl Shared {
+    fn counters(&self) -> BroadcasterCounters {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        BroadcasterCounters {
+            received: of(&self.counts.received),
+            frames_sent: of(&self.counts.frames_sent),
+            frames_dropped: of(&self.counts.frames_dropped),
+            acks: of(&self.counts.acks),
+            rubbish: of(&self.counts.rubbish),
+            clients: of(&self.counts.clients),
+            records_dropped: self.records.as_ref().map_or(0, RecordSender::dropped),
+        }
+    }
+}
+
+/// Serves until the shutdown begins.
+pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+    ensure!(
+        (1..=1 << 20).contains(&config.client_queue),
+        "configuration: client_queue must lie between 1 and {}",
+        1 << 20
+    );
+    let clock = SystemClock::default();
+    let token = Token::from_environment();
+    // Records outlive the clients' connections, whose last stamps they carry.
+    let records_end = Shutdown::new();
+    let (records, sending) = match start_records(&config, &token, &clock, &records_end)? {
+        Some((sender, task)) => (Some(sender), Some(task)),
+        None => (None, None),
+    };
+    let listener = net::bind(config.listen, &token).await?;
+    net::announce("broadcaster", &listener)?;
+    let list = config.allowed_origins.split(',').map(|origin| origin.trim().to_owned());
+    let shared = Arc::new(Shared {
+        allowed_origins: list.filter(|origin| !origin.is_empty()).collect(),
+        frames: broadcast::channel(config.client_queue).0,
+        records,
+        clock: clock.clone(),
+        counts: Counts::default(),
+        shutdown: shutdown.clone(),
+        config,
+    });
+    let reporting = tokio::spawn(report_counters(Arc::clone(&shared), records_end.clone()));
+    let status = Arc::clone(&shared);
+    let health = net::healthz("broadcaster", move || json!(status.counters()));
+    let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
+    let limit = shared.config.max_body_bytes;
+    let app = http1_routes(PATH, HandOver(Arc::clone(&shared)), Arc::new(clock), token, limit)
+        .merge(pages)
+        .merge(health);
+    let served = net::serve(listener, app, shutdown).await;
+    records_end.begin();
+    let _reported = reporting.await;
+    if let Some(sending) = sending {
+        let _sent = sending.await;
+    }
+    served
+}
+
+fn start_records(
+    config: &Config,
+    token: &Token,
+    clock: &SystemClock,
+    end: &Shutdown,
+) -> anyhow::Result<Option<(RecordSender, tokio::task::JoinHandle<()>)>> {
+    if config.collector_url.is_empty() {
+        return Ok(None);
+    }
+    let target = Target::parse(&config.collector_url)?;
+    let link = Http1Config { token: token.clone(), ..Http1Config::new(target) };
+    let link = Http1::new(link, Arc::new(clock.clone()))?;
+    let source = format!("broadcaster-{}", uuid::Uuid::new_v4());
+    Ok(Some(RecordSender::start(link, RecordSenderConfig::new(source), end.clone())))
+}
+
+/// Tells the collector how things stand, when they changed.
+async fn report_counters(shared: Arc<Shared>, end: Shutdown) {
+    let Some(records) = &shared.records else { return };
+    let mut last = None;
+    loop {
+        let now = shared.counters();
+        if last.as_ref() != Some(&now) {
+            records.send(Record::Broadcaster(now.clone()));
+            last = Some(now);
+        }
+        if end.has_begun() {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(250)) => {}
+            () = end.begun() => {}
+        }
+    }
+}
+
+/// Takes messages from the gateway.
+struct HandOver(Arc<Shared>);
+
+impl Handler for HandOver {
+    async fn handle(&self, request: Inbound) -> Outbound {
+        let shared = &self.0;
+        let (status, body) = match frame(&request) {
+            Ok(frame) => {
+                shared.counts.received.fetch_add(1, Ordering::Relaxed);
+                // No client at all is no error.
+                let clients = shared.frames.send(frame).unwrap_or(0);
+                (StatusCode::OK, json!({ "clients": clients }))
+            }
+            Err(why) => (StatusCode::BAD_REQUEST, json!({ "error": why })),
+        };
+        let done = shared.clock.now();
+        Outbound { status, body: Bytes::from(body.to_string()), begun: None, done }
+    }
+}
+
+fn frame(request: &Inbound) -> Result<Frame, String> {
+    let trace = request.trace.ok_or("the traceparent header is missing or not one")?;
+    let body: &RawValue = serde_json::from_slice(&request.body)
+        .map_err(|error| format!("the body is no JSON: {error}"))?;
+    let text = format!(r#"{{"type":"message","trace_id":"{trace}","body":{body}}}"#);
+    Ok(Frame { trace, text: text.into() })
+}
+
+async fn open(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if !net::origin_may(&headers, &shared.allowed_origins) {
+        let text = "pages of this origin may not connect (allowed_origins)\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
+    let before = shared.counts.clients.fetch_add(1, Ordering::Relaxed);
+    let place = client::Place(Arc::clone(&shared));
+    if before >= shared.config.max_clients {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many clients (max_clients)\n").into_response();
+    }
+    upgrade
+        .max_message_size(client::LONGEST_FROM_PAGE)
+        .on_upgrade(move |socket| client::serve(socket, place))
+}

@@ -1,0 +1,116 @@
+//! The collector: takes records in, keeps the account, feeds the live page.
+//!
+//! `POST /v1/records` (NDJSON) · `GET /v1/live` (WebSocket, snapshots) · `GET /v1/status` ·
+//! `GET /v1/dataset` (NDJSON, everything that is kept) · `GET /healthz`
+
+mod ingest;
+mod live;
+mod snapshot;
+mod store;
+
+use anyhow::ensure;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::header;
+use axum::middleware;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use hopwatch_kit::Shutdown;
+use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::service::Identity;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::Store;
+
+pub use store::Status;
+
+/// Who this service is.
+pub const IDENTITY: Identity = Identity {
+    program: "hopwatch-collector",
+    about: "Takes records in, keeps the account of every message and feeds the live page",
+    section: "collector",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+hopwatch_kit::config! {
+    /// Configuration of the collector.
+    pub struct Config, Flags {
+        /// Address to listen on
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8002)),
+        /// Messages that are kept for the report, the newest ones; the ledger counts all
+        keep_messages: usize = 200_000,
+        /// Messages whose figures the live page shows, the newest ones of a lane
+        window: usize = 1000,
+        /// Snapshots a second for the live page
+        snapshots_hz: f64 = 4.0,
+        /// Longest batch of records that is taken, in bytes
+        max_body_bytes: usize = 16 << 20,
+        /// Origins of pages elsewhere that may connect, separated by commas
+        allowed_origins: String = String::new(),
+    }
+}
+
+/// What all parts of the service share.
+struct Shared {
+    config: Config,
+    allowed_origins: Vec<String>,
+    store: Mutex<Store>,
+    shutdown: Shutdown,
+}
+
+impl Shared {
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves until the shutdown begins.
+pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+    ensure!(
+        (0.1..=60.0).contains(&config.snapshots_hz),
+        "configuration: snapshots_hz must lie between 0.1 and 60, not {}",
+        config.snapshots_hz
+    );
+    ensure!(config.keep_messages > 0, "configuration: keep_messages must be at least 1");
+    let token = Token::from_environment();
+    let listener = net::bind(config.listen, &token).await?;
+    net::announce("collector", &listener)?;
+    let list = config.allowed_origins.split(',').map(|origin| origin.trim().to_owned());
+    let shared = Arc::new(Shared {
+        allowed_origins: list.filter(|origin| !origin.is_empty()).collect(),
+        store: Mutex::new(Store::new(config.keep_messages)),
+        shutdown: shutdown.clone(),
+        config,
+    });
+    let snapshots = live::start(Arc::clone(&shared));
+    let status = Arc::clone(&shared);
+    let guarded = Router::new()
+        .route("/v1/records", post(ingest::records))
+        .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
+        .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)))
+        .with_state(Arc::clone(&shared));
+    let open = Router::new()
+        .route("/v1/live", get(live::open))
+        .with_state((Arc::clone(&shared), snapshots))
+        .merge(
+            Router::new()
+                .route("/v1/status", get(report_status))
+                .route("/v1/dataset", get(dataset))
+                .with_state(shared),
+        );
+    let health = net::healthz("collector", move || {
+        let status = status.store().status();
+        json!({ "records": status.records, "lanes": status.lanes.len() })
+    });
+    net::serve(listener, guarded.merge(open).merge(health), shutdown).await
+}
+
+async fn report_status(State(shared): State<Arc<Shared>>) -> axum::Json<Status> {
+    axum::Json(shared.store().status())
+}
+
+async fn dataset(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
+    let lines = shared.store().lines();
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], lines)
+}

@@ -1,0 +1,128 @@
+//! A snapshot for the live page, by the same code that makes the report.
+
+use crate::store::{Lane, Store};
+use hopwatch_analysis::{Glass, LaneData, decompose, figures};
+use hopwatch_model::{Census, ClientTrace, Ns, Trace, TraceId};
+use hopwatch_wire::feed::{
+    EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
+};
+use std::collections::HashMap;
+
+/// Messages that the page lists.
+const LATEST: usize = 20;
+/// Events that the page lists.
+const EVENTS: usize = 20;
+
+type Acks<'a> = HashMap<TraceId, Vec<&'a (ClientTrace, (Ns, Ns))>>;
+
+/// The figures now, percentiles over the newest `window` messages of each lane.
+pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
+    let in_window: HashMap<TraceId, &Trace> = store
+        .lanes
+        .values()
+        .flat_map(|lane| lane.traces.iter().rev().take(window))
+        .map(|trace| (trace.id, trace))
+        .collect();
+    let mut acks = Acks::new();
+    for ack in store.acks_of(&in_window).take(window) {
+        acks.entry(ack.0.id).or_default().push(ack);
+    }
+    let mut latest: Vec<(Ns, MessageView)> = store
+        .lanes
+        .values()
+        .flat_map(|lane| {
+            let census: Vec<&Census> = lane.ledger.census().collect();
+            let newest = lane.traces.iter().rev().take(LATEST);
+            newest.map(|trace| message(trace, &census, &acks)).collect::<Vec<_>>()
+        })
+        .collect();
+    latest.sort_by_key(|(taken, _)| std::cmp::Reverse(*taken));
+    Snapshot {
+        version: VERSION,
+        run_id: store.run_id.clone(),
+        state: store.state(),
+        elapsed_ms: u64::try_from(store.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        window,
+        lanes: store.lanes.values().map(|lane| lane_view(lane, window, &acks)).collect(),
+        latest: latest.into_iter().take(LATEST).map(|(_, view)| view).collect(),
+        clients: store.clients(),
+        events: store
+            .events
+            .iter()
+            .rev()
+            .take(EVENTS)
+            .map(|(at_ms, event)| EventView {
+                at_ms: *at_ms,
+                kind: event.event.clone(),
+                text: event.text.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
+    let traces: Vec<&Trace> = lane.traces.iter().rev().take(window).collect();
+    let glass = traces
+        .iter()
+        .flat_map(|trace| {
+            let of_trace = acks.get(&trace.id).into_iter().flatten();
+            of_trace.map(|(ack, push)| Glass::of(ack, *push, Some(trace)))
+        })
+        .collect();
+    let data = LaneData {
+        info: lane.info.clone(),
+        traces,
+        glass,
+        census: lane.ledger.census().collect(),
+    };
+    let report = figures(&data, lane.ledger.ledger(lane.ledger.is_over()));
+    LaneView {
+        name: report.name,
+        qos: report.qos,
+        transport: report.transport,
+        ledger: report.ledger,
+        classes: report
+            .classes
+            .into_iter()
+            .map(|(row, summary)| (row.name().to_owned(), summary))
+            .collect(),
+        legs: report
+            .legs
+            .into_iter()
+            .map(|(leg, figures)| (leg.name().to_owned(), figures))
+            .collect(),
+        stability: report.stability,
+    }
+}
+
+fn message(trace: &Trace, census: &[&Census], acks: &Acks<'_>) -> (Ns, MessageView) {
+    let (parts, defect) = match decompose(trace, census) {
+        Ok(parts) => (parts, None),
+        Err(defect) => (hopwatch_analysis::Decomposition::default(), Some(defect.to_string())),
+    };
+    let glass = acks.get(&trace.id).into_iter().flatten().map(|(ack, push)| {
+        let glass = Glass::of(ack, *push, Some(trace));
+        GlassView {
+            client: glass.client,
+            push_ns: glass.push_ns,
+            fanout_ns: glass.fanout_ns,
+            paint_ns: glass.paint_ns,
+        }
+    });
+    let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map_or(0, |stamp| stamp.ns);
+    let view = MessageView {
+        trace_id: trace.id.to_string(),
+        lane: trace.lane.clone(),
+        robot_id: trace.robot_id.clone(),
+        sequence: trace.sequence,
+        outcome: trace.outcome.to_string(),
+        detail: trace.detail.clone().or(defect),
+        total_ns: parts.pipeline_ns,
+        legs: parts
+            .legs()
+            .map(|leg| LegView { leg: leg.leg, class: leg.leg.class(), ns: leg.ns })
+            .collect(),
+        glass: glass.collect(),
+    };
+    (taken, view)
+}

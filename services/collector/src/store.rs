@@ -1,0 +1,328 @@
+//! What the collector knows.
+
+use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
+use hopwatch_model::{Census, ClientTrace, Ledger, Ns, Trace, TraceId};
+use hopwatch_wire::feed::RunState;
+use hopwatch_wire::record::{
+    BadRecord, BroadcasterCounters, CensusRecord, ClientRecord, Entry, EventRecord, LaneRecord,
+    Record, TraceRecord,
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::time::Instant;
+
+/// Events that are kept, the newest ones.
+const EVENTS: usize = 100;
+/// Entries of one source that may arrive out of order before the gap is taken for good.
+const OUT_OF_ORDER: usize = 100_000;
+
+/// Everything the collector knows.
+pub(crate) struct Store {
+    keep: usize,
+    pub(crate) run_id: String,
+    pub(crate) started: Instant,
+    sources: HashMap<String, Seen>,
+    records: u64,
+    pub(crate) lanes: BTreeMap<String, Lane>,
+    /// Acknowledgements with the interval of their push leg.
+    pub(crate) acks: VecDeque<(ClientTrace, (Ns, Ns))>,
+    tracker: GlassTracker,
+    pub(crate) broadcasters: BTreeMap<String, BroadcasterCounters>,
+    pub(crate) events: VecDeque<(u64, EventRecord)>,
+}
+
+/// One lane.
+#[derive(Default)]
+pub(crate) struct Lane {
+    pub(crate) info: LaneInfo,
+    pub(crate) ledger: LedgerBuilder,
+    pub(crate) traces: VecDeque<Trace>,
+    not_kept: u64,
+}
+
+/// Which entries of a source have been taken: all up to a number, and some beyond it.
+#[derive(Default)]
+struct Seen {
+    up_to: u64,
+    beyond: BTreeSet<u64>,
+}
+
+impl Seen {
+    /// False for an entry that was taken before.
+    fn take(&mut self, number: u64) -> bool {
+        if number <= self.up_to || !self.beyond.insert(number) {
+            return false;
+        }
+        while self.beyond.remove(&(self.up_to + 1)) {
+            self.up_to += 1;
+        }
+        if self.beyond.len() > OUT_OF_ORDER
+            && let Some(first) = self.beyond.pop_first()
+        {
+            self.up_to = first;
+        }
+        true
+    }
+}
+
+/// How things stand, for `hopwatch run` and anyone who asks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// This start of the collector.
+    pub run_id: String,
+    /// How the run stands.
+    pub state: RunState,
+    /// Entries taken.
+    pub records: u64,
+    /// The account of each lane.
+    pub lanes: BTreeMap<String, Ledger>,
+    /// Messages beyond what is kept.
+    pub messages_not_kept: u64,
+    /// Browser pages now.
+    pub clients: u64,
+}
+
+impl Store {
+    pub(crate) fn new(keep: usize) -> Self {
+        Self {
+            keep,
+            run_id: uuid::Uuid::new_v4().to_string(),
+            started: Instant::now(),
+            sources: HashMap::new(),
+            records: 0,
+            lanes: BTreeMap::new(),
+            acks: VecDeque::new(),
+            tracker: GlassTracker::new(),
+            broadcasters: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Takes an entry in; false when it was taken before.
+    pub(crate) fn take(&mut self, entry: Entry) -> Result<bool, BadRecord> {
+        let seen = self.sources.entry(entry.source.clone()).or_default();
+        if !seen.take(entry.number) {
+            return Ok(false);
+        }
+        self.records += 1;
+        match entry.record {
+            Record::Lane(record) => {
+                let lane = self.lanes.entry(record.lane.clone()).or_default();
+                lane.info = LaneInfo {
+                    name: record.lane,
+                    topic: record.topic,
+                    qos: record.qos,
+                    transport: record.transport,
+                    workers: record.workers,
+                    clock: record.clock,
+                };
+            }
+            Record::Trace(record) => {
+                let trace = Trace::try_from(*record)?;
+                let keep = self.keep;
+                self.lane(&trace.lane).take(trace, keep);
+            }
+            Record::Client(record) => {
+                let ack = ClientTrace::try_from(*record)?;
+                let push = self.tracker.observe(&ack);
+                self.acks.push_back((ack, push));
+                if self.acks.len() > self.keep {
+                    self.acks.pop_front();
+                }
+            }
+            Record::Census(record) => {
+                let lane = record.lane.clone();
+                self.lane(&lane).ledger.observe_census(&Census::from(record));
+            }
+            Record::Gateway(counters) => {
+                let lane = counters.lane.clone();
+                self.lane(&lane).ledger.observe_counters(&counters);
+            }
+            Record::Broadcaster(counters) => {
+                self.broadcasters.insert(entry.source, counters);
+            }
+            Record::Event(event) => self.event(event),
+        }
+        Ok(true)
+    }
+
+    /// Lines that were no entries.
+    pub(crate) fn refused(&mut self, lines: usize, first: &str) {
+        tracing::warn!(lines, first, "refused what are no records");
+        let text = format!("{lines} lines from a service are no records; the first: {first}");
+        self.event(EventRecord { event: "bad_records".to_owned(), text });
+    }
+
+    fn event(&mut self, event: EventRecord) {
+        let at = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if self.events.len() == EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back((at, event));
+    }
+
+    /// A lane may be spoken of before it is introduced.
+    fn lane(&mut self, name: &str) -> &mut Lane {
+        let lane = self.lanes.entry(name.to_owned()).or_default();
+        if lane.info.name.is_empty() {
+            name.clone_into(&mut lane.info.name);
+        }
+        lane
+    }
+
+    pub(crate) fn state(&self) -> RunState {
+        let begun = |lane: &Lane| lane.ledger.ledger(false).published > 0;
+        if !self.lanes.values().any(begun) {
+            RunState::Waiting
+        } else if self.lanes.values().filter(|lane| begun(lane)).all(|lane| lane.ledger.is_over()) {
+            RunState::Ended
+        } else {
+            RunState::Running
+        }
+    }
+
+    pub(crate) fn clients(&self) -> u64 {
+        self.broadcasters.values().map(|b| b.clients).sum()
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        Status {
+            run_id: self.run_id.clone(),
+            state: self.state(),
+            records: self.records,
+            lanes: self
+                .lanes
+                .iter()
+                .map(|(name, lane)| (name.clone(), lane.ledger.ledger(lane.ledger.is_over())))
+                .collect(),
+            messages_not_kept: self.lanes.values().map(|lane| lane.not_kept).sum(),
+            clients: self.clients(),
+        }
+    }
+
+    /// Everything that is kept, as entries again: what `hopwatch` makes the report from.
+    pub(crate) fn lines(&self) -> String {
+        let mut lines = String::new();
+        let mut number = 0;
+        let mut put = |record: Record| {
+            number += 1;
+            let entry = Entry { source: self.run_id.clone(), number, record };
+            if let Ok(line) = serde_json::to_string(&entry) {
+                lines.push_str(&line);
+                lines.push('\n');
+            }
+        };
+        for (name, lane) in &self.lanes {
+            let info = &lane.info;
+            put(Record::Lane(LaneRecord {
+                lane: name.clone(),
+                topic: info.topic.clone(),
+                qos: info.qos.clone(),
+                transport: info.transport.clone(),
+                workers: info.workers,
+                clock: info.clock.clone(),
+            }));
+            for census in lane.ledger.census() {
+                put(Record::Census(CensusRecord::new(name, census)));
+            }
+            if let Some(counters) = lane.ledger.counters() {
+                put(Record::Gateway(counters.clone()));
+            }
+            for trace in &lane.traces {
+                put(Record::Trace(Box::new(TraceRecord::from(trace))));
+            }
+        }
+        for (ack, _) in &self.acks {
+            put(Record::Client(Box::new(ClientRecord::from(ack))));
+        }
+        for counters in self.broadcasters.values() {
+            put(Record::Broadcaster(counters.clone()));
+        }
+        for (_, event) in &self.events {
+            put(Record::Event(event.clone()));
+        }
+        lines
+    }
+
+    /// The acknowledgements of these messages.
+    pub(crate) fn acks_of<'a>(
+        &'a self,
+        traces: &'a HashMap<TraceId, &Trace>,
+    ) -> impl Iterator<Item = &'a (ClientTrace, (Ns, Ns))> {
+        self.acks.iter().rev().filter(|(ack, _)| traces.contains_key(&ack.id))
+    }
+}
+
+impl Lane {
+    fn take(&mut self, trace: Trace, keep: usize) {
+        if !self.ledger.observe_trace(&trace) {
+            return;
+        }
+        self.traces.push_back(trace);
+        if self.traces.len() > keep {
+            self.traces.pop_front();
+            self.not_kept += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries() -> Vec<Entry> {
+        let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_same_entry_twice_is_taken_once() {
+        let mut store = Store::new(10);
+        for entry in entries() {
+            assert!(store.take(entry).unwrap());
+        }
+        let before = store.lines();
+        for entry in entries() {
+            assert!(!store.take(entry).unwrap());
+        }
+        assert_eq!(store.lines(), before);
+        let status = store.status();
+        let ledger = &status.lanes["best-effort"];
+        assert_eq!((ledger.published, ledger.delivered, ledger.duplicates), (2, 1, 0));
+        assert_eq!(status.clients, 1);
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_as_it_was() {
+        let mut store = Store::new(10);
+        for entry in entries() {
+            assert!(store.take(entry).unwrap());
+        }
+        let mut again = Store::new(10);
+        for line in store.lines().lines() {
+            assert!(again.take(serde_json::from_str(line).unwrap()).unwrap());
+        }
+        assert_eq!(again.status().lanes, store.status().lanes);
+    }
+
+    #[test]
+    fn numbers_may_come_in_any_order() {
+        let mut seen = Seen::default();
+        for number in [3, 1, 2, 5] {
+            assert!(seen.take(number));
+        }
+        assert!(!seen.take(2) && !seen.take(5) && seen.take(4));
+        assert_eq!((seen.up_to, seen.beyond.len()), (5, 0));
+    }
+
+    #[test]
+    fn beyond_what_is_kept_the_ledger_still_counts() {
+        let mut store = Store::new(1);
+        for entry in entries() {
+            assert!(store.take(entry).unwrap());
+        }
+        let status = store.status();
+        assert_eq!(status.messages_not_kept, 1);
+        assert_eq!(status.lanes["best-effort"].published, 2);
+    }
+}
