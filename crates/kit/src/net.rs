@@ -164,9 +164,12 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
             origin_may(&headers, &["https://robots.example".to_owned()])
         };
-        for good in
-            ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000", "https://robots.example"]
-        {
+        for good in [
+            "http://localhost:3000",
+            "http://127.0.0.1",
+            "http://[::1]:3000",
+            "https://robots.example",
+        ] {
             assert!(may(good), "{good}");
         }
         for bad in [

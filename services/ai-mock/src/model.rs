@@ -78,9 +78,13 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for (ms, sigma, rate) in
-            [(-1.0, 0.0, 0.0), (f64::NAN, 0.0, 0.0), (1.0, -1.0, 0.0), (1.0, 0.0, 1.1), (1e9, 0.0, 0.0)]
-        {
+        for (ms, sigma, rate) in [
+            (-1.0, 0.0, 0.0),
+            (f64::NAN, 0.0, 0.0),
+            (1.0, -1.0, 0.0),
+            (1.0, 0.0, 1.1),
+            (1e9, 0.0, 0.0),
+        ] {
             assert!(Model::new(ms, sigma, rate, 1).is_err(), "{ms} {sigma} {rate}");
         }
     }

@@ -225,7 +225,8 @@ async fn open(
     let before = shared.counts.clients.fetch_add(1, Ordering::Relaxed);
     let place = client::Place(Arc::clone(&shared));
     if before >= shared.config.max_clients {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many clients (max_clients)\n").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many clients (max_clients)\n")
+            .into_response();
     }
     upgrade
         .max_message_size(client::LONGEST_FROM_PAGE)

@@ -35,10 +35,7 @@ pub(crate) async fn records(
     }
     drop(store);
     // A batch of nothing but rubbish is the sender's fault.
-    let status = if taken == 0 && !refused.is_empty() {
-        StatusCode::BAD_REQUEST
-    } else {
-        StatusCode::OK
-    };
+    let status =
+        if taken == 0 && !refused.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     (status, Json(json!({ "taken": taken, "refused": refused.len(), "first": refused.first() })))
 }

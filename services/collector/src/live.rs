@@ -53,7 +53,11 @@ pub(crate) async fn open(
         .on_upgrade(move |socket| serve(socket, snapshots.subscribe(), shared))
 }
 
-async fn serve(mut socket: WebSocket, mut snapshots: watch::Receiver<Utf8Bytes>, shared: Arc<Shared>) {
+async fn serve(
+    mut socket: WebSocket,
+    mut snapshots: watch::Receiver<Utf8Bytes>,
+    shared: Arc<Shared>,
+) {
     loop {
         tokio::select! {
             changed = snapshots.changed() => {

@@ -69,12 +69,8 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
             of_trace.map(|(ack, push)| Glass::of(ack, *push, Some(trace)))
         })
         .collect();
-    let data = LaneData {
-        info: lane.info.clone(),
-        traces,
-        glass,
-        census: lane.ledger.census().collect(),
-    };
+    let data =
+        LaneData { info: lane.info.clone(), traces, glass, census: lane.ledger.census().collect() };
     let report = figures(&data, lane.ledger.ledger(lane.ledger.is_over()));
     LaneView {
         name: report.name,

@@ -1,0 +1,223 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hopwatch_analysis::Budget;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Something on the command line or in the configuration that can't be used: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A stopwatch for every hop of a ROS 2 → HTTP → AI → WebSocket pipeline
+#[derive(Debug, Parser)]
+#[command(
+    name = "hopwatch",
+    version,
+    after_help = "Exit codes: 0 within budget, 1 budget missed, 2 usage or configuration, \
+                  3 inconclusive or unstable, 4 pipeline failed"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the whole pipeline with its live page, until Ctrl-C
+    Up(Up),
+    /// Measure for a while, write the report and judge it
+    Run(Run),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub(crate) pipeline: Pipeline,
+    /// Start no robots: watch those that publish on the topic already
+    #[arg(long)]
+    pub(crate) no_sim: bool,
+    /// Port of the live page; 0 takes any free one
+    #[arg(long, default_value_t = 3000)]
+    pub(crate) page_port: u16,
+    /// Choose free ports for the services, instead of 8000, 5000, 8001 and 8002
+    #[arg(long)]
+    pub(crate) any_ports: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) pipeline: Pipeline,
+    /// How long the robots publish (60s, 2m, 500ms)
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) duration: Duration,
+    /// Start no robots: measure those that publish on the topic already
+    #[arg(long)]
+    pub(crate) no_sim: bool,
+    /// Serve the live page too, on this port; 0 takes any free one
+    #[arg(long)]
+    pub(crate) page_port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+}
+
+/// What is measured, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Pipeline {
+    /// Messages a second of each robot
+    #[arg(long, default_value_t = 1.0, value_name = "HZ")]
+    pub(crate) rate: f64,
+    /// How many robots
+    #[arg(long, default_value_t = 1)]
+    pub(crate) robots: u32,
+    /// QoS of the topic
+    #[arg(long, value_enum, default_value_t = Qos::BestEffort)]
+    pub(crate) qos: Qos,
+    /// Serialized size of a message, at least
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub(crate) payload_bytes: usize,
+    /// Model time of the AI service
+    #[arg(long, default_value_t = 1000.0, value_name = "MS")]
+    pub(crate) ai_ms: f64,
+    /// Spread of a lognormal model time; 0 is fixed
+    #[arg(long, default_value_t = 0.0)]
+    pub(crate) ai_sigma: f64,
+    /// Requests that the AI service works on at once
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub(crate) ai_concurrency: usize,
+    /// Share of requests that the AI service fails, 0 to 1
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub(crate) ai_failure_rate: f64,
+    /// An AI service of your own, instead of ours
+    #[arg(long, value_name = "URL")]
+    pub(crate) ai_url: Option<String>,
+    /// Link to both services
+    #[arg(long, value_enum, default_value_t = Link::Http1)]
+    pub(crate) link: Link,
+    /// Messages that the gateway works on at once
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub(crate) in_flight: usize,
+    /// One message after the other, as a callback that blocks its executor does
+    #[arg(long)]
+    pub(crate) serial: bool,
+    /// ROS topic
+    #[arg(long, default_value = "/robot_messages")]
+    pub(crate) topic: String,
+    /// ROS domain; default: ROS_DOMAIN_ID, else one of our own for simulated robots, else 0
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
+    pub(crate) domain: Option<u8>,
+    /// TOML file with a table for each program; flags overrule it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder for the report; default: out/<time>
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Limits for the exit code.
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "a field's name is its flag's")]
+pub(crate) struct BudgetArgs {
+    /// Limit for the mean pipeline total
+    #[arg(long, default_value_t = 2000.0, value_name = "MS")]
+    pub(crate) budget_total_ms: f64,
+    /// Limit for the mean communication: everything but AI
+    #[arg(long, default_value_t = 100.0, value_name = "MS")]
+    pub(crate) budget_communication_ms: f64,
+    /// Limit for the 99th percentile of the pipeline total
+    #[arg(long, default_value_t = 2000.0, value_name = "MS")]
+    pub(crate) budget_p99_ms: f64,
+    /// Delivered ÷ published, at least, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) budget_delivered: Option<f64>,
+}
+
+impl BudgetArgs {
+    pub(crate) fn budget(&self) -> Result<Budget, Usage> {
+        if let Some(share) = self.budget_delivered
+            && !(0.0..=1.0).contains(&share)
+        {
+            return Err(Usage(format!("--budget-delivered must lie between 0 and 1, not {share}")));
+        }
+        Ok(Budget {
+            total_ns: ns("--budget-total-ms", self.budget_total_ms)?,
+            communication_ns: ns("--budget-communication-ms", self.budget_communication_ms)?,
+            p99_total_ns: ns("--budget-p99-ms", self.budget_p99_ms)?,
+            min_delivered: self.budget_delivered,
+        })
+    }
+}
+
+fn ns(flag: &str, ms: f64) -> Result<i64, Usage> {
+    if !(ms.is_finite() && ms > 0.0 && ms < 1e9) {
+        return Err(Usage(format!("{flag} must be a number of milliseconds above 0, not {ms}")));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
+    Ok((ms * 1e6).round() as i64)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Qos {
+    Reliable,
+    BestEffort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Link {
+    Http1,
+    Http1Fresh,
+}
+
+/// The name that the services know a value by.
+pub(crate) fn name<V: ValueEnum>(value: &V) -> String {
+    value.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if duration.is_zero() || duration > Duration::from_secs(7 * 86_400) {
+        return Err("must lie between 1ms and 7days".to_owned());
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in [
+            "run --for 0s",
+            "run --for soon",
+            "run --qos maybe",
+            "run --unknown",
+            "fly",
+            "run --domain 233",
+        ] {
+            let words = std::iter::once("hopwatch").chain(bad.split(' '));
+            assert!(Cli::try_parse_from(words).is_err(), "{bad}");
+        }
+        let Command::Run(run) =
+            Cli::try_parse_from(["hopwatch", "run", "--budget-p99-ms=NaN"]).unwrap().command
+        else {
+            panic!("another command");
+        };
+        assert!(run.budget.budget().is_err());
+    }
+}

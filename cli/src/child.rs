@@ -1,0 +1,141 @@
+//! One program of the pipeline as a child process: started, watched, stopped in order.
+
+use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
+
+/// How long a program may take to tell where it listens. ROS takes a second or two.
+const START: Duration = Duration::from_secs(30);
+
+/// A running program.
+pub(crate) struct Child {
+    pub(crate) name: &'static str,
+    process: Process,
+    /// Its end tells the program that we are gone, however we went.
+    _stdin: Option<ChildStdin>,
+    stdout: Option<Lines<BufReader<ChildStdout>>>,
+    log: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Announcement {
+    listening: SocketAddr,
+}
+
+impl Child {
+    /// Starts the program `hopwatch-<name>` that lies beside this one.
+    pub(crate) fn start(
+        name: &'static str,
+        args: &[String],
+        environment: &[(String, String)],
+        logs: &Path,
+    ) -> anyhow::Result<Self> {
+        let own = std::env::current_exe().context("failed to find this program's own path")?;
+        let program = own.with_file_name(format!("hopwatch-{name}"));
+        let log = logs.join(format!("{name}.log"));
+        let stderr = std::fs::File::create(&log)
+            .with_context(|| format!("failed to write {}", log.display()))?;
+        let mut process = Command::new(&program)
+            .args(args)
+            .args(["--end-with-parent", "--log-format", "json"])
+            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            // Ctrl-C in the terminal is for us: the children are stopped in order.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| {
+                format!("failed to start {} (is it built? ./hopwatch builds it)", program.display())
+            })?;
+        let stdin = process.stdin.take();
+        let stdout = process.stdout.take().map(|out| BufReader::new(out).lines());
+        Ok(Self { name, process, _stdin: stdin, stdout, log })
+    }
+
+    /// Where it listens, once it says so.
+    pub(crate) async fn address(&mut self) -> anyhow::Result<SocketAddr> {
+        let Some(lines) = &mut self.stdout else { bail!("{} says nothing", self.name) };
+        let line = match tokio::time::timeout(START, lines.next_line()).await {
+            Ok(Ok(Some(line))) => line,
+            Ok(_) => return Err(self.died().await),
+            Err(_) => bail!(
+                "{} did not get ready within {} s; its log: {}",
+                self.name,
+                START.as_secs(),
+                self.log.display()
+            ),
+        };
+        let announcement: Announcement = serde_json::from_str(&line)
+            .with_context(|| format!("{} announced {line:?}", self.name))?;
+        Ok(announcement.listening)
+    }
+
+    /// Why it ended when it should not have, in its own last words.
+    pub(crate) async fn died(&mut self) -> anyhow::Error {
+        let status = self.process.wait().await.ok();
+        let code = status.and_then(|s| s.code());
+        let how = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
+        let words = last_words(&self.log);
+        let text = format!("{} ended ({how}): {words}", self.name);
+        if code == Some(i32::from(hopwatch_kit::service::exit::USAGE)) {
+            anyhow::Error::new(crate::args::Usage(text))
+        } else {
+            anyhow::Error::msg(text)
+        }
+    }
+
+    /// Waits until it ends by itself.
+    pub(crate) async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
+        self.process.wait().await.with_context(|| format!("failed to wait for {}", self.name))
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(Some(_)))
+    }
+
+    /// Asks it to end (SIGINT: DDS cleans up), and waits; SIGKILL only when it won't.
+    pub(crate) async fn stop(&mut self, patience: Duration) {
+        if self.has_ended() {
+            return;
+        }
+        if let Some(pid) = self.pid() {
+            let _gone = kill_process(pid, Signal::INT);
+        }
+        if tokio::time::timeout(patience, self.process.wait()).await.is_err() {
+            tracing::warn!(program = self.name, "did not end in time and was killed");
+            let _gone = self.process.kill().await;
+        }
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        self.process.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
+    }
+}
+
+/// The last error in a JSON log, else its last line.
+fn last_words(log: &Path) -> String {
+    #[derive(Deserialize)]
+    struct Line {
+        level: String,
+        message: String,
+    }
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let error = text
+        .lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Line>(line).ok())
+        .find(|line| line.level == "ERROR");
+    match error {
+        Some(line) => line.message,
+        None => text.lines().last().unwrap_or("it said nothing").to_owned(),
+    }
+}

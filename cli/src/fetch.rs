@@ -1,0 +1,103 @@
+//! Asking the collector.
+
+use anyhow::Context;
+use hopwatch_analysis::{Dataset, Event, LaneInfo};
+use hopwatch_model::{Census, ClientTrace, Ledger, Trace};
+use hopwatch_wire::record::{Entry, Record};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What the collector says of the run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Status {
+    pub(crate) run_id: String,
+    pub(crate) state: String,
+    pub(crate) lanes: BTreeMap<String, LedgerSummary>,
+    pub(crate) messages_not_kept: u64,
+}
+
+/// The parts of a ledger that progress shows.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct LedgerSummary {
+    pub(crate) published: u64,
+    pub(crate) delivered: u64,
+    pub(crate) in_flight: u64,
+}
+
+/// The collector at an address.
+pub(crate) struct Collector {
+    base: String,
+    client: reqwest::Client,
+}
+
+impl Collector {
+    pub(crate) fn at(address: SocketAddr) -> anyhow::Result<Self> {
+        let client = reqwest::Client::builder()
+            .timeout(Duration::from_secs(30))
+            .no_proxy()
+            .build()
+            .context("failed to make an HTTP client")?;
+        Ok(Self { base: format!("http://{address}"), client })
+    }
+
+    pub(crate) async fn status(&self) -> anyhow::Result<Status> {
+        let url = format!("{}/v1/status", self.base);
+        let reply =
+            self.client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
+        let status = reply.with_context(|| format!("failed to ask {url}"))?.json().await;
+        status.with_context(|| format!("failed to read the reply of {url}"))
+    }
+
+    /// Everything that was recorded, as NDJSON.
+    pub(crate) async fn records(&self) -> anyhow::Result<String> {
+        let url = format!("{}/v1/dataset", self.base);
+        let reply =
+            self.client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
+        let text = reply.with_context(|| format!("failed to ask {url}"))?.text().await;
+        text.with_context(|| format!("failed to read the reply of {url}"))
+    }
+}
+
+/// Records as a dataset for the report.
+pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
+    let mut data = Dataset::default();
+    for (number, line) in lines.lines().enumerate() {
+        let at = || format!("record {} can't be read", number + 1);
+        let entry: Entry = serde_json::from_str(line).with_context(at)?;
+        match entry.record {
+            Record::Lane(lane) => {
+                let info = LaneInfo {
+                    name: lane.lane.clone(),
+                    topic: lane.topic,
+                    qos: lane.qos,
+                    transport: lane.transport,
+                    workers: lane.workers,
+                    clock: lane.clock,
+                };
+                data.lanes.insert(lane.lane, info);
+            }
+            Record::Trace(record) => data.traces.push(Trace::try_from(*record).with_context(at)?),
+            Record::Client(record) => {
+                data.clients.push(ClientTrace::try_from(*record).with_context(at)?);
+            }
+            Record::Census(record) => {
+                data.census.push((record.lane.clone(), Census::from(record)));
+            }
+            Record::Gateway(counters) => data.counters.push(counters),
+            Record::Broadcaster(_) => {}
+            Record::Event(event) => {
+                data.events.push(Event { kind: event.event, text: event.text });
+            }
+        }
+    }
+    Ok(data)
+}
+
+/// The full ledger is the report's; this keeps the two from drifting apart.
+const _: fn(&Ledger) -> LedgerSummary = |ledger| LedgerSummary {
+    published: ledger.published,
+    delivered: ledger.delivered,
+    in_flight: ledger.in_flight,
+};

@@ -1,0 +1,43 @@
+//! `hopwatch`: starts the pipeline, measures it, says where the time goes.
+
+mod args;
+mod child;
+mod environment;
+mod fetch;
+mod files;
+mod measure;
+mod progress;
+mod stack;
+
+use args::{Cli, Command};
+use clap::Parser;
+use hopwatch_kit::logging::{self, LogFormat};
+use hopwatch_kit::service::exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // clap ends with 2 on wrong usage, which is our code for it too.
+    let cli = Cli::parse();
+    logging::init(LogFormat::Auto);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    let result = runtime.block_on(async {
+        match cli.command {
+            Command::Up(up) => measure::up(up).await,
+            Command::Run(run) => measure::run(run).await,
+        }
+    });
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("hopwatch: {error:#}");
+    let usage = error.downcast_ref::<args::Usage>().is_some();
+    ExitCode::from(if usage { exit::USAGE } else { exit::FAILED })
+}

@@ -1,0 +1,257 @@
+//! `hopwatch up` and `hopwatch run`: start, watch, stop in the order of the way, report.
+
+use crate::args::{Pipeline, Run, Up, Usage};
+use crate::environment::fingerprint;
+use crate::fetch::{Collector, dataset};
+use crate::files;
+use crate::progress::Progress;
+use crate::stack::{Ports, Stack, make_folders};
+use anyhow::Context;
+use hopwatch_analysis::{Budget, RunInfo, report, table};
+use hopwatch_kit::service::exit;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How long messages under way may take to end after the robots did.
+const SETTLE: Duration = Duration::from_secs(8);
+/// The same after Ctrl-C, which must be over within 5 s.
+const SETTLE_INTERRUPTED: Duration = Duration::from_millis(1500);
+
+/// What to measure.
+struct Plan {
+    pipeline: Pipeline,
+    ports: Ports,
+    /// `None`: until Ctrl-C.
+    time: Option<Duration>,
+    simulate: bool,
+    budget: Budget,
+}
+
+/// `hopwatch up`.
+pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
+    let page = up.page_port;
+    let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
+    let plan = Plan {
+        pipeline: up.pipeline,
+        ports,
+        time: None,
+        simulate: !up.no_sim,
+        budget: Budget::default(),
+    };
+    let code = measure(plan).await?;
+    // Nobody set a budget: `up` shows, and judges nothing. A pipeline that delivered nothing or
+    // had no steady state is still told by the code.
+    Ok(if code == exit::BUDGET_MISSED { exit::OK } else { code })
+}
+
+/// `hopwatch run`.
+pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
+    let plan = Plan {
+        budget: run.budget.budget()?,
+        ports: Ports::free(run.page_port),
+        time: Some(run.duration),
+        simulate: !run.no_sim,
+        pipeline: run.pipeline,
+    };
+    measure(plan).await
+}
+
+async fn measure(plan: Plan) -> anyhow::Result<u8> {
+    let mut interrupts = Interrupts::new()?;
+    let started = SystemTime::now();
+    let out = out_folder(&plan.pipeline, started)?;
+    let logs = make_folders(&out)?;
+    let ros = ros_environment(&plan);
+    let environment = fingerprint(&ros);
+    let clock = Instant::now();
+    let starting = Stack::start(&plan.pipeline, plan.ports, &ros, &logs);
+    let mut stack = tokio::select! {
+        stack = starting => stack?,
+        _ = interrupts.next() => { eprintln!("stopped before it began"); return Ok(exit::FAILED) }
+    };
+    if let Some(page) = stack.page {
+        // The line that people and scripts look for.
+        writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
+    }
+    let began = Instant::now();
+    if plan.simulate {
+        stack.start_robots(&plan.pipeline, plan.time, &ros, &logs)?;
+    } else {
+        eprintln!("waiting for messages on {}", plan.pipeline.topic);
+    }
+    let collector = Collector::at(stack.collector)?;
+    let ended = watch(&plan, &mut stack, &collector, &mut interrupts).await;
+    let ended = match ended {
+        Ok(ended) => ended,
+        // What was measured before something failed is still reported, if it can be.
+        Err(error) => {
+            eprintln!("hopwatch: {error:#}");
+            Ended::Failed(format!("{error:#}"))
+        }
+    };
+    let run = RunInfo {
+        started: humantime::format_rfc3339_seconds(started).to_string(),
+        duration_s: began.elapsed().as_secs_f64(),
+        command: std::env::args().skip(1).collect(),
+        interrupted: ended.reason(),
+        ..RunInfo::default()
+    };
+    let code = finish(stack, &collector, run, environment, &plan.budget, &out).await?;
+    eprintln!("report: {} ({:.0} s in all)", out.display(), clock.elapsed().as_secs_f64());
+    Ok(if matches!(ended, Ended::Failed(_)) { exit::FAILED } else { code })
+}
+
+/// How the measurement ended.
+enum Ended {
+    Whole,
+    Interrupted(&'static str),
+    Failed(String),
+}
+
+impl Ended {
+    fn reason(&self) -> Option<String> {
+        match self {
+            Self::Whole => None,
+            Self::Interrupted(signal) => Some((*signal).to_owned()),
+            Self::Failed(why) => Some(why.clone()),
+        }
+    }
+}
+
+/// Watches until the robots have ended and their messages with them, or somebody stops us.
+async fn watch(
+    plan: &Plan,
+    stack: &mut Stack,
+    collector: &Collector,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Ended> {
+    let mut progress = Progress::new(plan.time);
+    let mut robots = stack.take_robots();
+    // Without robots of ours, time itself ends a run.
+    let time_up = async {
+        match plan.time.filter(|_| !plan.simulate) {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    let showing = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            // A collector that is gone is told by its end, not by this.
+            if let Ok(status) = collector.status().await {
+                progress.show(&status);
+            }
+        }
+    };
+    let ended = tokio::select! {
+        robots = Stack::robots_ended(&mut robots) => robots.map(|()| Ended::Whole),
+        () = time_up => Ok(Ended::Whole),
+        signal = interrupts.next() => Ok(Ended::Interrupted(signal)),
+        error = stack.failure() => Err(error),
+        never = showing => never,
+    };
+    progress.end();
+    if let Some(mut robots) = robots {
+        robots.stop(Duration::from_secs(3)).await;
+    }
+    let patience = match &ended {
+        Ok(Ended::Whole) => SETTLE,
+        _ => SETTLE_INTERRUPTED,
+    };
+    let settled = async {
+        while !collector.status().await.is_ok_and(|s| s.state == "ended" || idle(&s)) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(patience, settled) => {}
+        _ = interrupts.next() => {}
+    }
+    ended
+}
+
+/// Nothing is on the way. Of robots with a census, the state says so; others have none.
+fn idle(status: &crate::fetch::Status) -> bool {
+    status.state == "waiting" || status.lanes.values().all(|lane| lane.in_flight == 0)
+}
+
+async fn finish(
+    mut stack: Stack,
+    collector: &Collector,
+    run: RunInfo,
+    environment: std::collections::BTreeMap<String, String>,
+    budget: &Budget,
+    out: &Path,
+) -> anyhow::Result<u8> {
+    stack.stop_gateway().await;
+    stack.stop_senders().await;
+    let fetched = async {
+        let status = collector.status().await?;
+        Ok::<_, anyhow::Error>((status, collector.records().await?))
+    };
+    let fetched = fetched.await;
+    stack.stop().await;
+    let (status, records) = fetched.context("nothing can be reported")?;
+    let data = dataset(&records)?;
+    let messages_not_kept = status.messages_not_kept;
+    let run = RunInfo { id: status.run_id, messages_not_kept, ..run };
+    let report = report(&data, run, environment, budget);
+    files::write(out, &report, &data, &records)?;
+    write!(std::io::stdout(), "{}", table(&report)).context("failed to print the table")?;
+    Ok(report.exit_code())
+}
+
+fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
+    let out = pipeline.out.clone().unwrap_or_else(|| {
+        let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(':', "-");
+        Path::new("out").join(stamp)
+    });
+    if out.join("report.json").exists() {
+        let text = format!("{} holds a report already: choose another --out", out.display());
+        return Err(Usage(text).into());
+    }
+    Ok(out)
+}
+
+/// Nothing leaves this machine, and simulated robots meet nobody else's.
+fn ros_environment(plan: &Plan) -> Vec<(String, String)> {
+    let mut environment = Vec::new();
+    if std::env::var_os("ROS_AUTOMATIC_DISCOVERY_RANGE").is_none() {
+        environment.push(("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), "LOCALHOST".to_owned()));
+    }
+    let given = plan.pipeline.domain.map(|domain| domain.to_string());
+    let own = || {
+        let free = plan.simulate && std::env::var_os("ROS_DOMAIN_ID").is_none();
+        // 1 to 101: the domains whose ports lie below Linux's ephemeral ones.
+        free.then(|| (1 + std::process::id() % 101).to_string())
+    };
+    if let Some(domain) = given.or_else(own) {
+        environment.push(("ROS_DOMAIN_ID".to_owned(), domain));
+    }
+    environment
+}
+
+/// SIGINT and SIGTERM.
+struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    fn new() -> anyhow::Result<Self> {
+        let of = |kind| signal(kind).context("failed to listen for signals");
+        Ok(Self {
+            interrupt: of(SignalKind::interrupt())?,
+            terminate: of(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "Ctrl-C",
+            _ = self.terminate.recv() => "SIGTERM",
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The whole pipeline as processes.
+
+use crate::args::{Pipeline, name};
+use crate::child::Child;
+use anyhow::Context;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a program may take to end after SIGINT.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Which ports to use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) gateway: u16,
+    pub(crate) ai: u16,
+    pub(crate) broadcaster: u16,
+    pub(crate) collector: u16,
+    /// `None`: no page.
+    pub(crate) page: Option<u16>,
+}
+
+impl Ports {
+    /// S1's ports, and the page on `page`.
+    pub(crate) const fn usual(page: u16) -> Self {
+        Self { gateway: 8000, ai: 5000, broadcaster: 8001, collector: 8002, page: Some(page) }
+    }
+
+    /// Any free ones.
+    pub(crate) const fn free(page: Option<u16>) -> Self {
+        Self { gateway: 0, ai: 0, broadcaster: 0, collector: 0, page }
+    }
+}
+
+/// The running pipeline.
+pub(crate) struct Stack {
+    pub(crate) collector: SocketAddr,
+    pub(crate) page: Option<SocketAddr>,
+    pub(crate) robots: Option<Child>,
+    gateway: Child,
+    /// In the order in which they end: whoever sends records before who takes them.
+    services: Vec<Child>,
+}
+
+impl Stack {
+    /// Starts everything but the robots, in the order in which one needs the other.
+    pub(crate) async fn start(
+        pipeline: &Pipeline,
+        ports: Ports,
+        environment: &[(String, String)],
+        logs: &Path,
+    ) -> anyhow::Result<Self> {
+        let common = common(pipeline);
+        let start = |name: &'static str, port: u16, own: &[String]| {
+            let mut args = common.clone();
+            args.extend([s("--listen"), format!("127.0.0.1:{port}")]);
+            args.extend_from_slice(own);
+            Child::start(name, &args, environment, logs)
+        };
+        let mut collector = start("collector", ports.collector, &[])?;
+        let collector_at = collector.address().await?;
+        let records = [s("--collector-url"), format!("http://{collector_at}/v1/records")];
+        let mut services = Vec::new();
+        let ai_url = if let Some(url) = &pipeline.ai_url {
+            url.clone()
+        } else {
+            let mut ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
+            let url = format!("http://{}/v1/infer", ai.address().await?);
+            services.push(ai);
+            url
+        };
+        let mut broadcaster = start("broadcaster", ports.broadcaster, &records)?;
+        let broadcaster_at = broadcaster.address().await?;
+        services.push(broadcaster);
+        let mut page = None;
+        if let Some(port) = ports.page {
+            let feeds = [
+                s("--broadcaster-port"),
+                broadcaster_at.port().to_string(),
+                s("--collector-port"),
+                collector_at.port().to_string(),
+            ];
+            let mut web_ui = start("web-ui", port, &feeds)?;
+            page = Some(web_ui.address().await?);
+            services.push(web_ui);
+        }
+        services.push(collector);
+        let mut own = gateway_args(pipeline);
+        own.extend([s("--ai-url"), ai_url]);
+        own.extend([s("--web-url"), format!("http://{broadcaster_at}/v1/messages")]);
+        own.extend(records);
+        let mut gateway = start("gateway", ports.gateway, &own)?;
+        gateway.address().await?;
+        Ok(Self { collector: collector_at, page, robots: None, gateway, services })
+    }
+
+    /// Starts the robots; with `time`, they end by themselves.
+    pub(crate) fn start_robots(
+        &mut self,
+        pipeline: &Pipeline,
+        time: Option<Duration>,
+        environment: &[(String, String)],
+        logs: &Path,
+    ) -> anyhow::Result<()> {
+        let mut args = common(pipeline);
+        args.extend([
+            s("--robots"),
+            pipeline.robots.to_string(),
+            s("--rate"),
+            pipeline.rate.to_string(),
+            s("--qos"),
+            name(&pipeline.qos),
+            s("--payload-bytes"),
+            pipeline.payload_bytes.to_string(),
+            s("--topic"),
+            pipeline.topic.clone(),
+        ]);
+        if let Some(time) = time {
+            args.extend([s("--for"), format!("{}ms", time.as_millis())]);
+        }
+        self.robots = Some(Child::start("robot-sim", &args, environment, logs)?);
+        Ok(())
+    }
+
+    /// Waits until a program ends that should not have, and says why it did.
+    pub(crate) async fn failure(&mut self) -> anyhow::Error {
+        loop {
+            let all = self.services.iter_mut().chain([&mut self.gateway]);
+            for child in all {
+                if child.has_ended() {
+                    return child.died().await;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Waits until the robots end by themselves; for ever when there are none.
+    pub(crate) async fn robots_ended(robots: &mut Option<Child>) -> anyhow::Result<()> {
+        let Some(child) = robots else { return std::future::pending().await };
+        let status = child.ended().await?;
+        if status.success() { Ok(()) } else { Err(child.died().await) }
+    }
+
+    /// Splits the robots off, so that they can be waited for beside [`Stack::failure`].
+    pub(crate) fn take_robots(&mut self) -> Option<Child> {
+        self.robots.take()
+    }
+
+    /// Stops the gateway: it finishes what is under way and delivers its last records.
+    pub(crate) async fn stop_gateway(&mut self) {
+        self.gateway.stop(PATIENCE).await;
+    }
+
+    /// Stops everything that tells the collector something; it stays.
+    pub(crate) async fn stop_senders(&mut self) {
+        let senders = self.services.len().saturating_sub(1);
+        stop_all(self.services.iter_mut().take(senders)).await;
+    }
+
+    /// Stops all that is left.
+    pub(crate) async fn stop(mut self) {
+        if let Some(robots) = &mut self.robots {
+            robots.stop(PATIENCE).await;
+        }
+        self.gateway.stop(PATIENCE).await;
+        stop_all(self.services.iter_mut()).await;
+    }
+}
+
+async fn stop_all(children: impl Iterator<Item = &mut Child>) {
+    let stopping: Vec<_> = children.map(|child| child.stop(PATIENCE)).collect();
+    futures_util::future::join_all(stopping).await;
+}
+
+fn common(pipeline: &Pipeline) -> Vec<String> {
+    let file = pipeline.config.as_ref().map(|path| path.display().to_string());
+    file.map(|file| vec![s("--config"), file]).unwrap_or_default()
+}
+
+fn ai_args(pipeline: &Pipeline) -> Vec<String> {
+    vec![
+        s("--model-ms"),
+        pipeline.ai_ms.to_string(),
+        s("--sigma"),
+        pipeline.ai_sigma.to_string(),
+        s("--concurrency"),
+        pipeline.ai_concurrency.to_string(),
+        s("--failure-rate"),
+        pipeline.ai_failure_rate.to_string(),
+    ]
+}
+
+fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
+    let mut args = vec![
+        s("--qos"),
+        name(&pipeline.qos),
+        s("--topic"),
+        pipeline.topic.clone(),
+        s("--link"),
+        name(&pipeline.link),
+        s("--in-flight"),
+        pipeline.in_flight.to_string(),
+    ];
+    if pipeline.serial {
+        args.push(s("--serial"));
+    }
+    args
+}
+
+fn s(text: &str) -> String {
+    text.to_owned()
+}
+
+/// Makes the folder of a run and the one for its logs.
+pub(crate) fn make_folders(out: &Path) -> anyhow::Result<std::path::PathBuf> {
+    let logs = out.join("logs");
+    std::fs::create_dir_all(&logs)
+        .with_context(|| format!("failed to make the folder {}", logs.display()))?;
+    Ok(logs)
+}

@@ -1,0 +1,196 @@
+// Figures as the collector would send them: the shapes of crates/wire/src/feed.rs with numbers of
+// a pipeline whose AI takes about 10 ms.
+
+const MS = 1_000_000;
+
+/** Numbers that look random and are the same in every run. */
+export function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A summary around `middle` ns of `n` values. */
+export function summary(middle, n, spread = 0.08) {
+  if (n === 0) {
+    const none = ["mean", "sd", "min", "max", "p50", "p75", "p90", "p95", "p99"];
+    return {
+      n,
+      ...Object.fromEntries(none.map((name) => [`${name}_ns`, null])),
+      p99_ci_ns: [null, null],
+    };
+  }
+  const at = (factor) => Math.round(middle * (1 + factor * spread));
+  return {
+    n,
+    mean_ns: middle * 1.004,
+    sd_ns: middle * spread * 0.7,
+    min_ns: at(-1),
+    max_ns: at(4),
+    p50_ns: at(0),
+    p75_ns: at(0.6),
+    p90_ns: at(1.2),
+    p95_ns: at(1.9),
+    p99_ns: at(3),
+    p99_ci_ns: [at(2.4), n < 368 ? null : at(3.9)],
+  };
+}
+
+const LEGS = [
+  ["schedule", "overhead", 0.06],
+  ["write", "overhead", 0.005],
+  ["ros", "transport", 0.25],
+  ["wake", "overhead", 0.09],
+  ["queue", "overhead", 0.03],
+  ["encode", "overhead", 0.12],
+  ["ai_request", "transport", 0.31],
+  ["ai_wait", "ai", 0.4],
+  ["ai_infer", "ai", 10.1],
+  ["ai_reply", "transport", 0.28],
+  ["handoff", "overhead", 0.07],
+  ["web_request", "transport", 0.22],
+  ["web_handle", "overhead", 0.15],
+  ["web_reply", "transport", 0.2],
+];
+const BEFORE_TAKE = ["schedule", "write", "ros", "wake"];
+
+/** Message number `sequence`, delivered. */
+export function message(sequence, change = {}) {
+  const next = random(sequence);
+  const legs = LEGS.map(([leg, kind, ms]) => ({
+    leg,
+    class: kind,
+    ns: Math.round(ms * MS * (0.7 + 0.8 * next())),
+  }));
+  const total_ns = legs
+    .filter(({ leg }) => !BEFORE_TAKE.includes(leg))
+    .reduce((sum, { ns }) => sum + ns, 0);
+  return {
+    trace_id: sequence.toString(16).padStart(32, "0"),
+    lane: "best-effort",
+    robot_id: `robot_00${1 + (sequence % 3)}`,
+    sequence,
+    outcome: "delivered",
+    detail: null,
+    total_ns,
+    legs,
+    glass: [
+      { client: "page-1", push_ns: [150_000, 420_000], fanout_ns: 31_000, paint_ns: 11_800_000 },
+    ],
+    ...change,
+  };
+}
+
+/** A lane with `n` values. */
+export function lane(name, n, change = {}) {
+  const spread = { transport: 0.2, overhead: 0.3 };
+  const per = { ai: 10.5, transport: 1.01, overhead: 0.37, communication: 1.38, total: 11.9 };
+  return {
+    name,
+    qos: "BEST_EFFORT KEEP_LAST 1 VOLATILE",
+    transport: "http1",
+    ledger: ledger(n),
+    classes: Object.fromEntries(
+      Object.entries(per).map(([key, ms]) => [key, summary(ms * MS, n, spread[key])]),
+    ),
+    legs: Object.fromEntries(
+      LEGS.map(([leg, kind, ms]) => [
+        leg,
+        {
+          class: kind,
+          ...summary(Math.round(ms * MS), n, 0.3),
+          half_width_ns: leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
+          resolved: leg !== "ai_request" && leg !== "ai_reply",
+          negative: 0,
+        },
+      ]),
+    ),
+    stability: {
+      unstable: false,
+      utilisation: 0.24,
+      waiting_slope_us_per_s: 0.8,
+      reason: "arrivals 20/s × 11.9 ms",
+    },
+    ...change,
+  };
+}
+
+/** A ledger that adds up. */
+export function ledger(delivered, change = {}) {
+  const bad = delivered === 0 ? 0 : 1;
+  return {
+    published: delivered + 8 * bad,
+    published_source: delivered === 0 ? "nothing" : "census",
+    lost_before_discovery: bad,
+    lost_in_ros: 2 * bad,
+    queue_dropped: 0,
+    undecodable: 0,
+    ai_failed: delivered === 0 ? {} : { timed_out: 2, unreachable: 1 },
+    web_failed: {},
+    abandoned: 0,
+    delivered,
+    in_flight: 2 * bad,
+    duplicates: bad,
+    reordered: 0,
+    reconciles: true,
+    notes: [],
+    ...change,
+  };
+}
+
+/** A whole snapshot of a running pipeline. */
+export function snapshot(change = {}) {
+  const n = change.n ?? 1234;
+  return {
+    type: "snapshot",
+    version: 1,
+    run_id: "run-1",
+    state: "running",
+    elapsed_ms: 63_000,
+    window: 2000,
+    lanes: [lane("best-effort", n)],
+    latest: Array.from({ length: 24 }, (_, i) => message(n - i)),
+    clients: 1,
+    events: [],
+    ...change,
+  };
+}
+
+/** The first words of a collector that has seen nothing. */
+export function waiting() {
+  return snapshot({
+    n: 0,
+    state: "waiting",
+    elapsed_ms: 2_000,
+    latest: [],
+    lanes: [
+      lane("best-effort", 0, {
+        stability: {
+          unstable: false,
+          utilisation: null,
+          waiting_slope_us_per_s: null,
+          reason: "no message yet",
+        },
+      }),
+    ],
+  });
+}
+
+/** A frame of the broadcaster. */
+export function push(sequence, change = {}) {
+  return {
+    type: "message",
+    trace_id: sequence.toString(16).padStart(32, "0"),
+    body: {
+      header: { robot_id: "robot_001", sequence, message_type: "status", message_id: "m" },
+      battery: 97.5,
+      robot_status: "running",
+      command: "",
+      error_message: "",
+      ai: { label: "normal", confidence: 0.93 },
+      ...change,
+    },
+  };
+}

@@ -1,0 +1,96 @@
+//! What a robot says about its own publishing.
+
+use hopwatch_model::{ClockId, Ns};
+use r2r::hopwatch_msgs::msg::Census;
+use r2r::{Publisher, QosProfile};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// The topic of all censuses.
+pub const TOPIC: &str = "/hopwatch/census";
+
+/// A census isn't told more often than that while counts change.
+pub const PERIOD: Duration = Duration::from_millis(250);
+
+/// What the census publisher offers: a late subscriber learns each robot's newest counts.
+pub fn profile() -> QosProfile {
+    QosProfile::default().reliable().transient_local().keep_last(1)
+}
+
+/// One robot's counts, written where it publishes and read where the census is told.
+#[derive(Debug, Default)]
+pub struct Counts {
+    published: AtomicI64,
+    failed: AtomicI64,
+}
+
+impl Counts {
+    /// Counts a message that went through `publish()`, or failed to.
+    pub fn record(&self, succeeded: bool) {
+        let counter = if succeeded { &self.published } else { &self.failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// (published without an error, failed).
+    pub fn read(&self) -> (i64, i64) {
+        (self.published.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
+    }
+}
+
+/// Tells one robot's census.
+pub struct Teller {
+    census: Census,
+    publisher: Publisher<Census>,
+    told: Option<Instant>,
+}
+
+impl Teller {
+    /// The census of a new instance of a robot.
+    pub fn new(
+        publisher: Publisher<Census>,
+        robot_id: String,
+        clock: &ClockId,
+        schedule_start_ns: Ns,
+        rate_hz: f64,
+    ) -> Self {
+        let census = Census {
+            robot_id,
+            instance_id: Uuid::new_v4().to_string(),
+            clock_id: clock.to_string(),
+            schedule_start_mono_ns: schedule_start_ns,
+            rate_hz,
+            first_sequence: 0,
+            published: 0,
+            failed: 0,
+            final_: false,
+        };
+        Self { census, publisher, told: None }
+    }
+
+    /// Tells the counts when they have changed and [`PERIOD`] has gone by, and the first time.
+    pub fn tell(&mut self, counts: &Counts, now: Instant) {
+        let changed = counts.read() != (self.census.published, self.census.failed);
+        let due = match self.told {
+            None => true,
+            Some(told) => changed && now.duration_since(told) >= PERIOD,
+        };
+        if due {
+            self.publish(counts, now);
+        }
+    }
+
+    /// Tells the counts for the last time: nothing follows from this instance.
+    pub fn tell_last(&mut self, counts: &Counts, now: Instant) {
+        self.census.final_ = true;
+        self.publish(counts, now);
+    }
+
+    fn publish(&mut self, counts: &Counts, now: Instant) {
+        (self.census.published, self.census.failed) = counts.read();
+        self.told = Some(now);
+        if let Err(error) = self.publisher.publish(&self.census) {
+            tracing::warn!(robot = self.census.robot_id, "failed to publish the census: {error}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What the robots are to do.
+
+use r2r::QosProfile;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::str::FromStr;
+use std::time::Duration;
+
+hopwatch_kit::config! {
+    /// What the robots are to do.
+    pub struct Config, Flags {
+        /// How many robots.
+        robots: NonZeroU32 = NonZeroU32::MIN,
+        /// Messages a second, for each robot.
+        rate: Rate = Rate(1.0),
+        /// What the publishers offer: reliable (KEEP_LAST 10) or best-effort (KEEP_LAST 1).
+        qos: Reliability = Reliability::Reliable,
+        /// Messages that a publisher keeps, instead of what `qos` says.
+        depth: Option<NonZeroU32> = None,
+        /// Serialized size that messages are padded to (in `error_message`), in bytes.
+        payload_bytes: u32 = 0,
+        /// Messages for each robot; without it and `for`, publishing goes on until a signal.
+        count: Option<NonZeroU64> = None,
+        /// Time to publish for, such as 60s, 2m or 500ms: rate × time messages for each robot.
+        r#for: Option<Span> = None,
+        /// The topic of the messages.
+        topic: String = "/robot_messages".to_owned(),
+        /// What the messages' contents are drawn from: the same seed gives the same contents.
+        seed: u64 = 1,
+        /// How long to wait for a subscriber before giving up.
+        wait_timeout: Span = Span(Duration::from_secs(30)),
+        /// Publish without waiting for a subscriber.
+        @switch no_wait: bool = false,
+        /// How long to stay after the last message, so that what was lost can be sent again.
+        linger: Span = Span(Duration::from_secs(1)),
+        /// The ROS domain, instead of ROS_DOMAIN_ID.
+        domain: Option<Domain> = None,
+    }
+}
+
+impl Config {
+    /// Messages for each robot; `None`: endless. When both `count` and `for` are given, the
+    /// fewer.
+    pub fn limit(&self) -> Option<u64> {
+        let by_time = self.r#for.map(|span| self.rate.messages_in(span.0));
+        let by_count = self.count.map(NonZeroU64::get);
+        by_time.into_iter().chain(by_count).min()
+    }
+
+    /// What the message publishers offer. VOLATILE, `KEEP_LAST`.
+    pub fn profile(&self) -> QosProfile {
+        let depth = self.depth.map_or_else(|| self.qos.depth(), NonZeroU32::get);
+        let profile = QosProfile::default()
+            .volatile()
+            .keep_last(usize::try_from(depth).unwrap_or(usize::MAX));
+        match self.qos {
+            Reliability::Reliable => profile.reliable(),
+            Reliability::BestEffort => profile.best_effort(),
+        }
+    }
+}
+
+/// Whether lost messages are sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reliability {
+    /// RELIABLE: they are, while the publisher still has them.
+    Reliable,
+    /// BEST_EFFORT: they stay lost.
+    #[serde(alias = "best_effort")]
+    #[value(alias = "best_effort")]
+    BestEffort,
+}
+
+impl Reliability {
+    /// The depth that goes with it (SEEDS S1).
+    const fn depth(self) -> u32 {
+        match self {
+            Self::Reliable => 10,
+            Self::BestEffort => 1,
+        }
+    }
+}
+
+impl fmt::Display for Reliability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reliable => "RELIABLE",
+            Self::BestEffort => "BEST_EFFORT",
+        })
+    }
+}
+
+/// Messages a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Rate(f64);
+
+impl Rate {
+    /// Faster than that nothing can be paced here.
+    const MAX_HZ: f64 = 100_000.0;
+
+    /// Messages a second.
+    pub fn hz(self) -> f64 {
+        self.0
+    }
+
+    /// Messages that are due in `time`, rounded.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rounded positive number; `as` saturates"
+    )]
+    fn messages_in(self, time: Duration) -> u64 {
+        (time.as_secs_f64() * self.0).round() as u64
+    }
+}
+
+impl TryFrom<f64> for Rate {
+    type Error = String;
+
+    fn try_from(hz: f64) -> Result<Self, String> {
+        if hz.is_finite() && hz > 0.0 && hz <= Self::MAX_HZ {
+            Ok(Self(hz))
+        } else {
+            Err(format!("a rate is above 0 and at most {} Hz, not {hz}", Self::MAX_HZ))
+        }
+    }
+}
+
+impl From<Rate> for f64 {
+    fn from(rate: Rate) -> Self {
+        rate.0
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let hz: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+        Self::try_from(hz)
+    }
+}
+
+/// A length of time, written as a number with its unit: ms, s, m or h.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = || format!("{text:?} is no length of time: write it as 500ms, 60s, 2m or 1h");
+        let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
+        let (number, unit) = text.split_at(unit_at);
+        let number: f64 = number.trim().parse().map_err(|_| refuse())?;
+        let seconds = match unit {
+            "ms" => number / 1e3,
+            "s" => number,
+            "m" => number * 60.0,
+            "h" => number * 3600.0,
+            _ => return Err(refuse()),
+        };
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| refuse())
+    }
+}
+
+impl TryFrom<String> for Span {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Span> for String {
+    fn from(span: Span) -> Self {
+        span.to_string()
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.subsec_nanos() == 0 {
+            write!(f, "{}s", self.0.as_secs())
+        } else {
+            write!(f, "{}ms", self.0.as_secs_f64() * 1e3)
+        }
+    }
+}
+
+/// A ROS domain: 0 to 232 (DDS-RTPS 2.3, 9.6.1.1: their UDP ports are below 65536).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Domain(u32);
+
+impl TryFrom<u32> for Domain {
+    type Error = String;
+
+    fn try_from(id: u32) -> Result<Self, String> {
+        if id <= 232 { Ok(Self(id)) } else { Err(format!("ROS domains are 0 to 232, not {id}")) }
+    }
+}
+
+impl From<Domain> for u32 {
+    fn from(domain: Domain) -> Self {
+        domain.0
+    }
+}
+
+impl FromStr for Domain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let id: u32 = text.parse().map_err(|_| format!("{text:?} is no ROS domain (0 to 232)"))?;
+        Self::try_from(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(text: &str) -> Option<Duration> {
+        text.parse::<Span>().ok().map(|span| span.0)
+    }
+
+    #[test]
+    fn spans_have_units_and_round_trip() {
+        assert_eq!(span("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(span("60s"), Some(Duration::from_secs(60)));
+        assert_eq!(span("1.5m"), Some(Duration::from_secs(90)));
+        assert_eq!(span("0s"), Some(Duration::ZERO));
+        for text in ["", "60", "s", "-1s", "1d", "1 s s", "NaNs", "infs", "1e300h"] {
+            assert_eq!(span(text), None, "{text}");
+        }
+        for text in ["60s", "1250ms", "0.5ms"] {
+            let span: Span = text.parse().unwrap();
+            assert_eq!(span.to_string().parse(), Ok(span));
+        }
+    }
+
+    #[test]
+    fn rates_and_domains_have_limits() {
+        assert!("0".parse::<Rate>().is_err());
+        assert!("-1".parse::<Rate>().is_err());
+        assert!("NaN".parse::<Rate>().is_err());
+        assert!("1e9".parse::<Rate>().is_err());
+        assert!("0.1".parse::<Rate>().is_ok());
+        assert!("232".parse::<Domain>().is_ok());
+        assert!("233".parse::<Domain>().is_err());
+    }
+
+    #[test]
+    fn the_fewer_of_count_and_time_ends_the_run() {
+        let limit = |rate: f64, count: Option<u64>, time: Option<&str>| {
+            Config {
+                rate: Rate(rate),
+                count: count.and_then(NonZeroU64::new),
+                r#for: time.map(|text| text.parse().unwrap()),
+                ..Config::default()
+            }
+            .limit()
+        };
+        assert_eq!(limit(1.0, None, None), None);
+        assert_eq!(limit(1.0, Some(5), None), Some(5));
+        assert_eq!(limit(20.0, None, Some("60s")), Some(1200));
+        assert_eq!(limit(0.3, None, Some("10s")), Some(3));
+        assert_eq!(limit(20.0, Some(7), Some("60s")), Some(7));
+        assert_eq!(limit(20.0, Some(7), Some("100ms")), Some(2));
+    }
+
+    #[test]
+    fn the_environment_becomes_configuration() {
+        let environment = [("RATE", "20"), ("FOR", "60s"), ("DOMAIN", "5"), ("QOS", "best_effort")]
+            .map(|(key, value)| (format!("HOPWATCH_ROBOT_SIM_{key}"), value.to_owned()));
+        let config: Config =
+            hopwatch_kit::config::load("robot_sim", None, environment, &Flags::default()).unwrap();
+        assert_eq!((config.limit(), config.domain), (Some(1200), Some(Domain(5))));
+        assert_eq!(config.qos, Reliability::BestEffort);
+    }
+
+    #[test]
+    fn flags_become_configuration() {
+        use clap::{Args, FromArgMatches};
+        let command = Flags::augment_args(clap::Command::new("test"));
+        let matches = command
+            .try_get_matches_from([
+                "test",
+                "--robots",
+                "3",
+                "--rate",
+                "0.5",
+                "--qos",
+                "best-effort",
+                "--for",
+                "2m",
+                "--domain",
+                "70",
+                "--no-wait",
+                "--linger",
+                "0s",
+                "--depth",
+                "4",
+            ])
+            .unwrap();
+        let flags = Flags::from_arg_matches(&matches).unwrap();
+        let config: Config = hopwatch_kit::config::load("robot_sim", None, [], &flags).unwrap();
+        assert_eq!(
+            (config.robots.get(), config.rate, config.qos),
+            (3, Rate(0.5), Reliability::BestEffort)
+        );
+        assert_eq!(
+            (config.limit(), config.domain, config.no_wait),
+            (Some(60), Some(Domain(70)), true)
+        );
+        assert_eq!((config.linger, config.depth), (Span(Duration::ZERO), NonZeroU32::new(4)));
+        assert_eq!(config.topic, "/robot_messages");
+    }
+}

@@ -1,0 +1,20 @@
+//! Simulated robots: N of them publish `hopwatch_msgs/msg/RobotMessage` by plain r2r, as real
+//! robots would.
+//!
+//! They publish on a schedule that is fixed beforehand (open loop, METHOD 8): a message that is
+//! late is published at once, never left out, and its lateness is counted. What they published
+//! they tell themselves, in a census on [`census::TOPIC`], so that a loss on the way can be told
+//! from a message that never was.
+//!
+//! [`run`] wires: ROS nodes → wait for a subscriber → census → schedule → last census → linger.
+
+pub mod census;
+pub mod config;
+pub mod content;
+pub mod domain;
+mod pace;
+mod run;
+pub mod schedule;
+
+pub use config::{Config, Flags};
+pub use run::{SimError, Summary, run};

@@ -1,0 +1,211 @@
+//! The gateway's own queue: bounded, with a policy, and everything it does is counted.
+
+use crate::config::DropPolicy;
+use bytes::Bytes;
+use hopwatch_clocksync::WallBracket;
+use hopwatch_model::{GatewayCounters, Ns, PublisherId};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// A message as it was taken, whatever it was taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its CDR.
+    pub bytes: Bytes,
+    /// The DDS writer's stamp, on its host's wall clock.
+    pub source_wall_ns: Ns,
+    /// The DDS reader's stamp, on this host's wall clock.
+    pub received_wall_ns: Ns,
+    /// Its number among the writer's messages.
+    pub publication_sequence: Option<u64>,
+    /// The writer.
+    pub publisher: PublisherId,
+    /// Right after the take, on the monotonic clock.
+    pub taken_ns: Ns,
+    /// Both clocks, read together right after.
+    pub bracket: WallBracket,
+}
+
+/// Where messages wait for a worker.
+#[derive(Debug)]
+pub struct Intake {
+    capacity: usize,
+    policy: DropPolicy,
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Arrival>,
+    closed: bool,
+    taken: u64,
+    dropped: u64,
+    working: u64,
+    finished: u64,
+}
+
+impl Intake {
+    /// An empty queue of `capacity` places, at least one.
+    pub fn new(capacity: usize, policy: DropPolicy) -> Self {
+        Self { capacity: capacity.max(1), policy, state: Mutex::default(), arrived: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a message in; gives back the one that had to go for it, if the queue was full.
+    pub fn offer(&self, arrival: Arrival) -> Option<Arrival> {
+        let mut state = self.state();
+        state.taken += 1;
+        let full = state.queue.len() >= self.capacity || state.closed;
+        let dropped = match self.policy {
+            _ if !full => None,
+            DropPolicy::Newest => Some(arrival.clone()),
+            DropPolicy::Oldest if state.closed => Some(arrival.clone()),
+            DropPolicy::Oldest => state.queue.pop_front(),
+        };
+        if dropped.is_none() || (self.policy == DropPolicy::Oldest && !state.closed) {
+            state.queue.push_back(arrival);
+        }
+        state.dropped += u64::from(dropped.is_some());
+        drop(state);
+        self.arrived.notify_one();
+        dropped
+    }
+
+    /// The next message, for a worker that is free: from now on it counts as being worked on.
+    /// `None` when the queue is closed.
+    pub async fn next(&self) -> Option<Arrival> {
+        loop {
+            {
+                let mut state = self.state();
+                if state.closed {
+                    return None;
+                }
+                if let Some(arrival) = state.queue.pop_front() {
+                    state.working += 1;
+                    return Some(arrival);
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    /// A worker is done with a message, with whatever outcome.
+    pub fn finished(&self) {
+        let mut state = self.state();
+        state.working -= 1;
+        state.finished += 1;
+    }
+
+    /// Closes the queue: nothing more is handed out. Gives back what still waited; each counts
+    /// as finished, for its outcome is known now.
+    pub fn close(&self) -> Vec<Arrival> {
+        let mut state = self.state();
+        state.closed = true;
+        let left: Vec<Arrival> = state.queue.drain(..).collect();
+        state.finished += left.len() as u64;
+        drop(state);
+        self.arrived.notify_one();
+        left
+    }
+
+    /// Whether nothing waits and nothing is worked on.
+    pub fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.queue.is_empty() && state.working == 0
+    }
+
+    /// The counters at one moment: taken = queue_dropped + queued + working + finished.
+    pub fn counters(&self, lane: &str) -> GatewayCounters {
+        let state = self.state();
+        GatewayCounters {
+            lane: lane.to_owned(),
+            taken: state.taken,
+            queue_dropped: state.dropped,
+            queued: state.queue.len() as u64,
+            working: state.working,
+            finished: state.finished,
+            ..GatewayCounters::default()
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn arrival(number: u64) -> Arrival {
+        Arrival {
+            bytes: Bytes::new(),
+            source_wall_ns: 0,
+            received_wall_ns: 0,
+            publication_sequence: Some(number),
+            publisher: PublisherId([1; 16]),
+            taken_ns: 0,
+            bracket: WallBracket { mono_before: 0, wall: 0, mono_after: 0 },
+        }
+    }
+
+    fn number(arrival: &Arrival) -> u64 {
+        arrival.publication_sequence.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_gives_up_by_its_policy() {
+        for (policy, gone, left) in
+            [(DropPolicy::Oldest, 1, [2, 3]), (DropPolicy::Newest, 3, [1, 2])]
+        {
+            let intake = Intake::new(2, policy);
+            assert!(intake.offer(arrival(1)).is_none());
+            assert!(intake.offer(arrival(2)).is_none());
+            assert_eq!(intake.offer(arrival(3)).as_ref().map(number), Some(gone));
+            for expected in left {
+                assert_eq!(intake.next().await.as_ref().map(number), Some(expected));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_queue_hands_out_nothing() {
+        let intake = Intake::new(4, DropPolicy::Oldest);
+        intake.offer(arrival(1));
+        assert_eq!(intake.close().iter().map(number).collect::<Vec<_>>(), [1]);
+        assert!(intake.next().await.is_none());
+        assert_eq!(intake.offer(arrival(2)).as_ref().map(number), Some(2));
+        assert!(intake.is_idle());
+    }
+
+    proptest! {
+        /// taken = dropped + queued + working + finished, after every step.
+        #[test]
+        fn counters_reconcile_after_every_step(
+            steps in prop::collection::vec(0u8..4, 1..200),
+            capacity in 1usize..5,
+            newest in any::<bool>(),
+        ) {
+            let policy = if newest { DropPolicy::Newest } else { DropPolicy::Oldest };
+            let intake = Intake::new(capacity, policy);
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            for (i, step) in steps.iter().enumerate() {
+                let before = intake.counters("l");
+                match step {
+                    0 | 1 => drop(intake.offer(arrival(i as u64))),
+                    2 if before.queued > 0 => drop(runtime.block_on(intake.next())),
+                    3 if before.working > 0 => intake.finished(),
+                    _ => {}
+                }
+                let c = intake.counters("l");
+                prop_assert_eq!(c.taken, c.queue_dropped + c.queued + c.working + c.finished);
+                prop_assert!(c.queued <= capacity as u64);
+            }
+            intake.close();
+            let c = intake.counters("l");
+            prop_assert_eq!(c.taken, c.queue_dropped + c.queued + c.working + c.finished);
+        }
+    }
+}

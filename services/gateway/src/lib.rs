@@ -1,0 +1,170 @@
+//! The gateway: takes each ROS 2 message to the AI service and on to the broadcaster, stamps
+//! every hop, and records what became of it.
+//!
+//! `source → queue → worker: link.call(ai) → link.call(web) → trace`. The source is the ROS tap
+//! ([`ros`]); the core ([`pipeline`]) takes arrivals from anywhere.
+
+pub mod config;
+pub mod intake;
+mod message;
+pub mod pipeline;
+mod ros;
+
+pub use config::{Config, Flags};
+
+use anyhow::Context;
+use axum::Router;
+use config::LinkKind;
+use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::service::Identity;
+use hopwatch_kit::{Clock, Shutdown, SystemClock};
+use hopwatch_link::{Http1, Http1Config, Link, RecordSender, RecordSenderConfig, Target};
+use hopwatch_wire::record::{LaneRecord, Record, TraceRecord};
+use intake::Intake;
+use pipeline::Pipeline;
+use ros::Source;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Who this service is.
+pub const IDENTITY: Identity = Identity {
+    program: "hopwatch-gateway",
+    about: "Takes each ROS 2 message to the AI service and on to the broadcaster, and stamps every hop",
+    section: "gateway",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+/// Serves until the shutdown begins, or ROS fails.
+pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+    config.check()?;
+    let token = Token::from_environment();
+    let clock = Arc::new(SystemClock::default());
+    let listener = net::bind(config.listen, &token).await?;
+    let http = |url: &str, fresh: bool| -> anyhow::Result<Http1> {
+        let target = Target::parse(url).context("configuration")?;
+        let max_reply_bytes = config.max_reply_bytes;
+        let link = Http1Config {
+            fresh,
+            max_reply_bytes,
+            token: token.clone(),
+            ..Http1Config::new(target)
+        };
+        Ok(Http1::new(link, Arc::clone(&clock) as Arc<dyn Clock>)?)
+    };
+    let fresh = config.link == LinkKind::Http1Fresh;
+    let (ai, web) = (http(&config.ai_url, fresh)?, http(&config.web_url, fresh)?);
+    for (name, link) in [("AI", &ai), ("web", &web)] {
+        // Not yet there is no error: each message says so for itself.
+        if let Err(error) = link.warm().await {
+            tracing::warn!("the {name} service can't be reached yet: {error}");
+        }
+    }
+    let records_end = Shutdown::new();
+    let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
+    let (records, sending) = RecordSender::start(
+        http(&config.collector_url, false)?,
+        RecordSenderConfig::new(source_id),
+        records_end.clone(),
+    );
+    let pipeline = assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), &records);
+    let (workers, _) = config.capacity();
+    records.send(Record::Lane(LaneRecord {
+        lane: pipeline.lane.clone(),
+        topic: config.topic.clone(),
+        qos: config.qos().to_string(),
+        transport: config.link.name().to_owned(),
+        workers: u32::try_from(workers).unwrap_or(u32::MAX),
+        clock: clock.id().to_string(),
+    }));
+    let source = Arc::new(Source {
+        pipeline: Arc::clone(&pipeline),
+        records,
+        message_lost: AtomicU64::new(0),
+    });
+    let (tap, tap_ended) = source.start(&config).context("failed to subscribe to ROS 2")?;
+    net::announce("gateway", &listener)?;
+
+    let health_end = Shutdown::new();
+    let serving = tokio::spawn(net::serve(listener, health(&source), health_end.clone()));
+    let reporting = tokio::spawn(report_counters(Arc::clone(&source), records_end.clone()));
+    let stop = Shutdown::new();
+    let working = tokio::spawn(Arc::clone(&pipeline).run(stop.clone()));
+    let failed = tokio::select! {
+        () = shutdown.begun() => false,
+        _ = tap_ended => true,
+    };
+    // In the order of the way: no more messages, then those under way, then their records.
+    let tapped =
+        tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
+    stop.begin();
+    working.await.context("the pipeline panicked")?;
+    records_end.begin();
+    reporting.await.context("the report of counters panicked")?;
+    let _delivered = sending.await;
+    health_end.begin();
+    serving.await.context("the health service panicked")??;
+    tapped.context("failed to take from ROS 2")?;
+    anyhow::ensure!(!failed, "the subscription to ROS 2 ended by itself");
+    Ok(())
+}
+
+fn assemble(
+    config: &Config,
+    clock: Arc<SystemClock>,
+    ai: Arc<dyn Link>,
+    web: Arc<dyn Link>,
+    records: &RecordSender,
+) -> Arc<Pipeline> {
+    let (workers, queue) = config.capacity();
+    let records = records.clone();
+    Arc::new(Pipeline {
+        lane: config.lane(),
+        clock,
+        intake: Arc::new(Intake::new(queue, config.drop_policy)),
+        ai,
+        web,
+        ai_timeout: config.ai_timeout(),
+        web_timeout: config.web_timeout(),
+        workers,
+        drain: Duration::from_millis(config.drain_ms),
+        record: Box::new(move |trace| {
+            records.send(Record::Trace(Box::new(TraceRecord::from(trace))));
+        }),
+    })
+}
+
+fn health(source: &Arc<Source>) -> Router {
+    let source = Arc::clone(source);
+    net::healthz("gateway", move || json!(counters(&source, false)))
+}
+
+fn counters(source: &Source, last: bool) -> hopwatch_model::GatewayCounters {
+    hopwatch_model::GatewayCounters {
+        message_lost: source.message_lost.load(Ordering::Relaxed),
+        records_dropped: source.records.dropped(),
+        last,
+        ..source.pipeline.intake.counters(&source.pipeline.lane)
+    }
+}
+
+/// Tells the collector how things stand, when they changed, and at the very end.
+async fn report_counters(source: Arc<Source>, end: Shutdown) {
+    let mut told = None;
+    loop {
+        let last = end.has_begun();
+        let now = counters(&source, last);
+        if told.as_ref() != Some(&now) {
+            source.records.send(Record::Gateway(now.clone()));
+            told = Some(now);
+        }
+        if last {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(250)) => {}
+            () = end.begun() => {}
+        }
+    }
+}

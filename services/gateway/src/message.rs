@@ -1,0 +1,83 @@
+//! From an arrival to a trace and to the bodies that the services get.
+
+use crate::intake::Arrival;
+use bytes::Bytes;
+use hopwatch_model::{ClockId, Hop, Outcome, Stamps, Trace, TraceId};
+use hopwatch_wire::robot_message::RobotMessage;
+use serde_json::value::RawValue;
+
+/// The trace of an arrival, stamped up to taken, and its JSON when it can be decoded.
+///
+/// The wall-clock stamps are mapped by the bracket of this very take (METHOD 5): differences
+/// among them stay exact, and the half-width says how far they may all be off.
+pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Option<Bytes>) {
+    let (_, half_width) = arrival.bracket.offset();
+    let mut stamps = Stamps::new();
+    let mono = |wall| arrival.bracket.to_mono(wall).0;
+    if arrival.source_wall_ns > 0 {
+        stamps.set(Hop::Written, clock, mono(arrival.source_wall_ns));
+    }
+    if arrival.received_wall_ns > 0 {
+        stamps.set(Hop::Received, clock, mono(arrival.received_wall_ns));
+    }
+    stamps.set(Hop::Taken, clock, arrival.taken_ns);
+    let mut trace = Trace {
+        lane: lane.to_owned(),
+        id: TraceId(rand::random()),
+        robot_id: String::new(),
+        sequence: 0,
+        message_id: String::new(),
+        publisher: arrival.publisher,
+        publication_sequence: arrival.publication_sequence,
+        outcome: Outcome::Undecodable,
+        detail: None,
+        stamps,
+        ai_served_ns: None,
+        web_served_ns: None,
+        wall_half_width_ns: half_width,
+        oddities: Vec::new(),
+    };
+    let (message, oddities) = match RobotMessage::decode(&arrival.bytes) {
+        Ok(decoded) => decoded,
+        Err(error) => {
+            trace.detail = Some(format!("no RobotMessage: {error}"));
+            return (trace, None);
+        }
+    };
+    trace.oddities = oddities;
+    trace.outcome = Outcome::Abandoned;
+    trace.sequence = message.header.sequence;
+    trace.robot_id = clipped(&message.header.robot_id);
+    trace.message_id = clipped(&message.header.message_id);
+    if let Some(published) = message.header.published_ns() {
+        trace.stamps.set(Hop::Published, clock, mono(published));
+    }
+    match serde_json::to_vec(&message) {
+        Ok(json) => (trace, Some(Bytes::from(json))),
+        Err(error) => {
+            trace.outcome = Outcome::Undecodable;
+            trace.detail = Some(format!("it can't be written as JSON: {error}"));
+            (trace, None)
+        }
+    }
+}
+
+/// An id is a name, not a load: the whole of it still goes to the services.
+fn clipped(text: &str) -> String {
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// What the web service gets: the message and the AI's answer, both unchanged.
+pub(crate) fn web_body(message: &Bytes, answer: &RawValue) -> Bytes {
+    let mut body = Vec::with_capacity(message.len() + answer.get().len() + 24);
+    body.extend_from_slice(br#"{"message":"#);
+    body.extend_from_slice(message);
+    body.extend_from_slice(br#","ai":"#);
+    body.extend_from_slice(answer.get().as_bytes());
+    body.push(b'}');
+    Bytes::from(body)
+}

@@ -1,0 +1,192 @@
+//! The way of each message through the gateway: queue → worker: AI → web → trace.
+//!
+//! Knows nothing of ROS, and takes its time from a clock that it is given: tests run it on
+//! arrivals of their own and in virtual time.
+
+use crate::intake::{Arrival, Intake};
+use crate::message;
+use bytes::Bytes;
+use hopwatch_kit::{Clock, Shutdown};
+use hopwatch_link::{Call, CallError, Link, Reply, Request};
+use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage, Trace};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+/// Everything a worker needs.
+pub struct Pipeline {
+    /// The lane.
+    pub lane: String,
+    /// The gateway's clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where messages wait.
+    pub intake: Arc<Intake>,
+    /// The AI service.
+    pub ai: Arc<dyn Link>,
+    /// The web service.
+    pub web: Arc<dyn Link>,
+    /// How long the AI service may take.
+    pub ai_timeout: Duration,
+    /// How long the web service may take.
+    pub web_timeout: Duration,
+    /// Messages worked on at once.
+    pub workers: usize,
+    /// How long messages under way may take to end at a shutdown.
+    pub drain: Duration,
+    /// Takes what became of each message.
+    pub record: Box<dyn Fn(&Trace) + Send + Sync>,
+}
+
+impl Pipeline {
+    /// A message that the queue gave up.
+    pub fn drop_from_queue(&self, arrival: &Arrival) {
+        let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
+        if decoded.is_some() {
+            trace.outcome = Outcome::QueueDropped;
+        }
+        (self.record)(&trace);
+    }
+
+    /// Works until the shutdown begins; then lets messages under way end for the drain time and
+    /// abandons the rest, each with its record.
+    pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
+        let places = Arc::new(Semaphore::new(self.workers));
+        let tracker = TaskTracker::new();
+        let abandon = Shutdown::new();
+        loop {
+            let place = tokio::select! {
+                place = Arc::clone(&places).acquire_owned() => place,
+                () = shutdown.begun() => break,
+            };
+            let arrival = tokio::select! {
+                arrival = self.intake.next() => arrival,
+                () = shutdown.begun() => break,
+            };
+            let (Ok(place), Some(arrival)) = (place, arrival) else { break };
+            let started = self.clock.now();
+            let (pipeline, abandon) = (Arc::clone(&self), abandon.clone());
+            tracker.spawn(async move {
+                pipeline.work(&arrival, started, &abandon).await;
+                drop(place);
+            });
+        }
+        tracker.close();
+        if tokio::time::timeout(self.drain, tracker.wait()).await.is_err() {
+            abandon.begin();
+            tracker.wait().await;
+        }
+        for arrival in self.intake.close() {
+            let (trace, _) = message::open(&arrival, &self.lane, self.clock.id());
+            (self.record)(&trace);
+        }
+    }
+
+    /// One message; whatever happens, it ends with one record.
+    async fn work(&self, arrival: &Arrival, started: i64, abandon: &Shutdown) {
+        let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
+        trace.stamps.set(Hop::Started, self.clock.id(), started);
+        if let Some(json) = decoded {
+            tokio::select! {
+                () = self.travel(&mut trace, &json) => {}
+                () = abandon.begun() => {
+                    trace.outcome = Outcome::Abandoned;
+                    trace.detail = Some("the gateway was stopped first".to_owned());
+                }
+            }
+        }
+        // Recorded before it counts as finished: who sees the counter finds the record sent.
+        (self.record)(&trace);
+        self.intake.finished();
+    }
+
+    async fn travel(&self, trace: &mut Trace, json: &Bytes) {
+        let call = self.call(&*self.ai, trace, json.clone(), self.ai_timeout).await;
+        note(trace, &call, &AI, self.clock.id());
+        let answer = match call.result.and_then(|reply| json_of(&reply)) {
+            Ok(answer) => answer,
+            Err(error) => return fail(trace, Stage::Ai, error),
+        };
+        let body = message::web_body(json, &answer);
+        let call = self.call(&*self.web, trace, body, self.web_timeout).await;
+        note(trace, &call, &WEB, self.clock.id());
+        match call.result {
+            Ok(_) => trace.outcome = Outcome::Delivered,
+            Err(error) => fail(trace, Stage::Web, error),
+        }
+    }
+
+    async fn call(&self, link: &dyn Link, trace: &Trace, body: Bytes, deadline: Duration) -> Call {
+        link.call(Request { trace: trace.id, body, deadline }).await
+    }
+}
+
+/// Where the stamps of a call belong.
+struct Hops {
+    connecting: Hop,
+    sent: Hop,
+    received: Hop,
+    begun: Option<Hop>,
+    done: Hop,
+    ended: Hop,
+}
+
+const AI: Hops = Hops {
+    connecting: Hop::AiConnecting,
+    sent: Hop::AiSent,
+    received: Hop::AiReceived,
+    begun: Some(Hop::AiBegun),
+    done: Hop::AiDone,
+    ended: Hop::AiAnswered,
+};
+
+const WEB: Hops = Hops {
+    connecting: Hop::WebConnecting,
+    sent: Hop::WebSent,
+    received: Hop::WebReceived,
+    begun: None,
+    done: Hop::WebDone,
+    ended: Hop::WebAcked,
+};
+
+/// Puts a call's stamps into the trace. Only a whole reply has an end and a service's stamps.
+fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
+    let stamps = &mut trace.stamps;
+    if let Some(ns) = call.connecting {
+        stamps.set(hops.connecting, clock, ns);
+    }
+    if let Some(ns) = call.sent {
+        stamps.set(hops.sent, clock, ns);
+    }
+    let Ok(reply) = &call.result else { return };
+    stamps.set(hops.ended, clock, call.ended);
+    if let Some(served) = &reply.stamps {
+        stamps.set(hops.received, &served.clock, served.received);
+        if let (Some(hop), Some(begun)) = (hops.begun, served.begun) {
+            stamps.set(hop, &served.clock, begun);
+        }
+        stamps.set(hops.done, &served.clock, served.done);
+    }
+    match (hops.begun, reply.served_ns) {
+        (Some(_), served) => trace.ai_served_ns = served,
+        (None, served) => trace.web_served_ns = served.map(|(wait, rest)| wait + rest),
+    }
+}
+
+/// The AI's answer must be JSON, and say so: an error page with status 200 is no answer.
+fn json_of(reply: &Reply) -> Result<Box<RawValue>, CallError> {
+    let bad = |detail: String| Err(CallError::new(Failure::BadReply, detail));
+    if reply.media_type != "application/json" && !reply.media_type.ends_with("+json") {
+        return bad(format!("the AI service answered {:?}, not JSON", reply.media_type));
+    }
+    match serde_json::from_slice(&reply.body) {
+        Ok(answer) => Ok(answer),
+        Err(error) => bad(format!("the AI service's answer is no JSON: {error}")),
+    }
+}
+
+fn fail(trace: &mut Trace, stage: Stage, error: CallError) {
+    trace.outcome = Outcome::ServiceFailed(stage, error.failure);
+    trace.detail = Some(error.detail);
+}

@@ -1,0 +1,136 @@
+//! The tap as the gateway's source: messages into the intake, everything else into records.
+
+use crate::config::Config;
+use crate::intake::Arrival;
+use crate::pipeline::Pipeline;
+use hopwatch_clocksync::{WallBracket, WallMap};
+use hopwatch_link::RecordSender;
+use hopwatch_tap::{
+    Durability, Qos, Reliability, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
+    TypeSupport,
+};
+use hopwatch_wire::record::{CensusRecord, EventRecord, Record};
+use hopwatch_wire::robot_message::decode_census;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::oneshot;
+
+/// The topic of the robots' own counts.
+const CENSUS_TOPIC: &str = "/hopwatch/census";
+const MESSAGES: usize = 0;
+
+/// What the tap's thread shares with the rest of the gateway.
+pub(crate) struct Source {
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) records: RecordSender,
+    pub(crate) message_lost: AtomicU64,
+}
+
+impl Source {
+    /// Subscribes. The receiver is told when the tap's thread ends, however it ends.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        config: &Config,
+    ) -> Result<(Tap, oneshot::Receiver<()>), TapError> {
+        let census = Qos {
+            reliability: Reliability::Reliable,
+            durability: Durability::TransientLocal,
+            depth: 100,
+        };
+        let subscriptions = vec![
+            Subscription {
+                topic: config.topic.clone(),
+                type_support: TypeSupport::of::<r2r::hopwatch_msgs::msg::RobotMessage>(),
+                qos: config.qos(),
+            },
+            Subscription {
+                topic: CENSUS_TOPIC.to_owned(),
+                type_support: TypeSupport::of::<r2r::hopwatch_msgs::msg::Census>(),
+                qos: census,
+            },
+        ];
+        let tap_config = TapConfig {
+            node_name: "hopwatch_gateway".to_owned(),
+            namespace: String::new(),
+            domain_id: config.domain().unwrap_or_default(),
+            subscriptions,
+        };
+        // Dropped with the sink, which tells that the tap has ended.
+        let (alive, ended) = oneshot::channel();
+        let source = Arc::clone(self);
+        let mut wall = WallMap::new();
+        let tap = Tap::start(tap_config, move |event| {
+            let _alive = &alive;
+            source.take(event, &mut wall);
+        })?;
+        Ok((tap, ended))
+    }
+
+    /// Runs on the tap's thread: nothing here waits.
+    fn take(&self, event: TapEvent, wall: &mut WallMap) {
+        match event {
+            TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, wall),
+            TapEvent::Taken { message, .. } => self.census(&message),
+            TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
+                self.message_lost.store(total as u64, Ordering::Relaxed);
+            }
+            TapEvent::IncompatibleQos { subscription: MESSAGES, advice, .. } => {
+                self.event("incompatible_qos", advice);
+            }
+            TapEvent::TakeFailed { total, detail, .. } => {
+                self.event("take_failed", format!("{total} messages could not be taken: {detail}"));
+            }
+            TapEvent::Matched { subscription: MESSAGES, current, .. } => {
+                tracing::info!(publishers = current, "matched");
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&self, message: Taken, wall: &mut WallMap) {
+        let bracket = bracket_of(&message);
+        if let Some(step) = wall.observe(bracket) {
+            let ms = step.by / 1_000_000;
+            self.event(
+                "wall_clock_step",
+                format!(
+                    "this host's wall clock was set by {ms} ms: legs before taken of messages \
+                     that were on their way are off by as much"
+                ),
+            );
+        }
+        let arrival = Arrival {
+            bytes: message.bytes,
+            source_wall_ns: message.source_wall_ns,
+            received_wall_ns: message.received_wall_ns,
+            publication_sequence: message.publication_sequence,
+            publisher: message.publisher,
+            taken_ns: message.taken_mono_ns,
+            bracket,
+        };
+        if let Some(dropped) = self.pipeline.intake.offer(arrival) {
+            self.pipeline.drop_from_queue(&dropped);
+        }
+    }
+
+    fn census(&self, message: &Taken) {
+        match decode_census(&message.bytes) {
+            Ok(Some(census)) => {
+                let record = CensusRecord::new(&self.pipeline.lane, &census);
+                self.records.send(Record::Census(record));
+            }
+            Ok(None) => self.event("bad_census", "a census has impossible counts".to_owned()),
+            Err(error) => self.event("bad_census", format!("a census can't be read: {error}")),
+        }
+    }
+
+    fn event(&self, event: &str, text: String) {
+        tracing::warn!(event, "{text}");
+        self.records.send(Record::Event(EventRecord { event: event.to_owned(), text }));
+    }
+}
+
+fn bracket_of(message: &Taken) -> WallBracket {
+    let read = message.bracket;
+    WallBracket { mono_before: read.mono_before, wall: read.wall, mono_after: read.mono_after }
+}

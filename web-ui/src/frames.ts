@@ -1,0 +1,196 @@
+// The frames of both feeds, read from their text.
+
+import {
+  boolean,
+  type Check,
+  checkedAs,
+  isRecord,
+  list,
+  map,
+  natural,
+  nullable,
+  number,
+  object,
+  oneOf,
+  pair,
+  Refusal,
+  string,
+} from "./check";
+import {
+  type Class,
+  type EventView,
+  type GlassView,
+  type LaneView,
+  type Ledger,
+  type Leg,
+  type LegFigures,
+  type LegView,
+  type MessageView,
+  type PageConfig,
+  type Push,
+  type Snapshot,
+  type Stability,
+  type Summary,
+  VERSION,
+} from "./generated/wire";
+
+/** A frame of another version of the feed. */
+export class OtherVersion {
+  readonly version: number;
+  constructor(version: number) {
+    this.version = version;
+  }
+}
+
+const classOf: Check<Class> = oneOf("ai", "transport", "overhead");
+// A leg that this page doesn't know is shown by its name like all the others.
+const leg = string as Check<Leg>;
+const ns = nullable(number);
+
+const summaryFields = {
+  n: natural,
+  mean_ns: ns,
+  sd_ns: ns,
+  min_ns: ns,
+  max_ns: ns,
+  p50_ns: ns,
+  p75_ns: ns,
+  p90_ns: ns,
+  p95_ns: ns,
+  p99_ns: ns,
+  p99_ci_ns: pair(ns),
+};
+
+const ledger = object<Ledger>({
+  published: natural,
+  published_source: oneOf("census", "publication_sequence", "header_sequence", "nothing"),
+  lost_before_discovery: natural,
+  lost_in_ros: natural,
+  queue_dropped: natural,
+  undecodable: natural,
+  ai_failed: map(natural),
+  web_failed: map(natural),
+  abandoned: natural,
+  delivered: natural,
+  in_flight: natural,
+  duplicates: natural,
+  reordered: natural,
+  reconciles: boolean,
+  notes: list(string),
+});
+
+const lane = object<LaneView>({
+  name: string,
+  qos: string,
+  transport: string,
+  ledger,
+  classes: map(object<Summary>(summaryFields)),
+  legs: map(
+    object<LegFigures>({
+      ...summaryFields,
+      class: classOf,
+      half_width_ns: number,
+      resolved: boolean,
+      negative: natural,
+    }),
+  ),
+  stability: object<Stability>({
+    unstable: boolean,
+    utilisation: ns,
+    waiting_slope_us_per_s: ns,
+    reason: string,
+  }),
+});
+
+const message = object<MessageView>({
+  trace_id: string,
+  lane: string,
+  robot_id: string,
+  sequence: number,
+  outcome: string,
+  detail: nullable(string),
+  total_ns: ns,
+  legs: list(object<LegView>({ leg, class: classOf, ns: number })),
+  glass: list(
+    object<GlassView>({ client: string, push_ns: pair(number), fanout_ns: ns, paint_ns: ns }),
+  ),
+});
+
+const snapshot = object<Snapshot>({
+  version: number,
+  run_id: string,
+  state: oneOf("waiting", "running", "ended"),
+  elapsed_ms: natural,
+  window: natural,
+  lanes: list(lane),
+  latest: list(message),
+  clients: natural,
+  events: list(object<EventView>({ at_ms: natural, kind: string, text: string })),
+});
+
+const pushes = {
+  hello: object<Extract<Push, { type: "hello" }>>({
+    type: oneOf("hello"),
+    version: number,
+    client: string,
+  }),
+  message: object<Extract<Push, { type: "message" }>>({
+    type: oneOf("message"),
+    trace_id: string,
+    // Whatever it is, it is shown as text.
+    body: () => null,
+  }),
+  dropped: object<Extract<Push, { type: "dropped" }>>({ type: oneOf("dropped"), count: natural }),
+};
+
+/** A frame of the broadcaster. */
+export function readPush(data: unknown): Push | OtherVersion | Refusal {
+  const frame = parse(data);
+  if (frame instanceof Refusal) return frame;
+  switch (frame["type"]) {
+    case "hello":
+      return otherVersion(frame) ?? checkedAs(pushes.hello, frame, "hello");
+    case "message":
+      return checkedAs(pushes.message, frame, "message");
+    case "dropped":
+      return checkedAs(pushes.dropped, frame, "dropped");
+    default:
+      return new Refusal(`unknown type ${JSON.stringify(frame["type"])}`);
+  }
+}
+
+/** A frame of the collector. */
+export function readLive(data: unknown): Snapshot | OtherVersion | Refusal {
+  const frame = parse(data);
+  if (frame instanceof Refusal) return frame;
+  if (frame["type"] !== "snapshot") {
+    return new Refusal(`unknown type ${JSON.stringify(frame["type"])}`);
+  }
+  return otherVersion(frame) ?? checkedAs(snapshot, frame, "snapshot");
+}
+
+/** The page's configuration. */
+export function readConfig(value: unknown): PageConfig | Refusal {
+  return checkedAs(
+    object<PageConfig>({ broadcaster_port: natural, collector_port: natural }),
+    value,
+    "config.json",
+  );
+}
+
+function parse(data: unknown): Record<string, unknown> | Refusal {
+  if (typeof data !== "string") return new Refusal("a binary frame");
+  let frame: unknown;
+  try {
+    frame = JSON.parse(data);
+  } catch {
+    return new Refusal("not JSON");
+  }
+  return isRecord(frame) ? frame : new Refusal("no object");
+}
+
+/** The version is looked at before anything else: another one may have any shape. */
+function otherVersion(frame: Record<string, unknown>): OtherVersion | null {
+  const version = frame["version"];
+  return typeof version === "number" && version !== VERSION ? new OtherVersion(version) : null;
+}

@@ -1,0 +1,140 @@
+// What the page knows, and how each frame changes it: pure, time is an argument.
+
+import { Refusal } from "./check";
+import { OtherVersion, readLive, readPush } from "./frames";
+import type { Snapshot } from "./generated/wire";
+import { type Said, said } from "./said";
+
+/** The two services that the page listens to. */
+export type Feed = "broadcaster" | "collector";
+
+/** How the page stands with one of them. */
+export type Connection =
+  /** A connection was asked for, and no frame has come yet. */
+  | { readonly kind: "connecting" }
+  /** Frames come. */
+  | { readonly kind: "live" }
+  /** It was lost; the next try is at `retryAt`, in ms of the page's clock. */
+  | { readonly kind: "disconnected"; readonly retryAt: number }
+  /** The other side speaks another version: only a new page can help. */
+  | { readonly kind: "incompatible"; readonly version: number };
+
+/** What the page itself noticed, beside the events of the collector. */
+export interface Notice {
+  readonly kind: string;
+  readonly text: string;
+  readonly count: number;
+}
+
+/** Everything that is shown. */
+export interface PageState {
+  readonly broadcaster: Connection;
+  readonly collector: Connection;
+  /** The broadcaster's name for this page. */
+  readonly client: string | null;
+  /** The last figures, and when they came. */
+  readonly snapshot: Snapshot | null;
+  readonly snapshotAt: number | null;
+  /** The newest messages of the broadcaster, newest first: what the live line shows. */
+  readonly tail: readonly Said[];
+  /** Messages that this page got. */
+  readonly received: number;
+  /** By kind. */
+  readonly notices: readonly Notice[];
+}
+
+/** So many messages are in the live line at once. */
+export const TAIL = 4;
+
+/** Before anything has come. */
+export const START: PageState = {
+  broadcaster: { kind: "connecting" },
+  collector: { kind: "connecting" },
+  client: null,
+  snapshot: null,
+  snapshotAt: null,
+  tail: [],
+  received: 0,
+  notices: [],
+};
+
+/** What to do about a frame, beside showing it. */
+export type Effect =
+  /** Nothing. */
+  | { readonly kind: "none" }
+  /** Acknowledge the message. */
+  | { readonly kind: "acknowledge"; readonly traceId: string }
+  /** Close the connection and leave it closed. */
+  | { readonly kind: "stop" };
+
+const NONE: Effect = { kind: "none" };
+
+/** A connection changed. */
+export function connectionChanged(state: PageState, feed: Feed, to: Connection): PageState {
+  // The broadcaster's name for the page is the connection's.
+  const client = feed === "broadcaster" ? null : state.client;
+  return { ...state, [feed]: to, client };
+}
+
+/** A frame of the broadcaster. */
+export function pushed(state: PageState, data: unknown): [PageState, Effect] {
+  const frame = readPush(data);
+  if (frame instanceof Refusal) return [refused(state, "broadcaster", frame), NONE];
+  if (frame instanceof OtherVersion) return incompatible(state, "broadcaster", frame);
+  if (frame.type === "hello") {
+    return [{ ...state, broadcaster: { kind: "live" }, client: frame.client }, NONE];
+  }
+  if (state.broadcaster.kind !== "live") {
+    // Without a hello nobody knows which version this is.
+    const early = new Refusal(`${frame.type} before hello`);
+    return [refused(state, "broadcaster", early), NONE];
+  }
+  if (frame.type === "dropped") {
+    const text = "messages that the broadcaster dropped for this page, which was too slow";
+    return [noticed(state, "dropped_for_this_page", text, frame.count), NONE];
+  }
+  const tail = [said(frame.trace_id, frame.body), ...state.tail].slice(0, TAIL);
+  return [
+    { ...state, tail, received: state.received + 1 },
+    { kind: "acknowledge", traceId: frame.trace_id },
+  ];
+}
+
+/** A frame of the collector, which came at `now`. */
+export function figured(state: PageState, data: unknown, now: number): [PageState, Effect] {
+  const frame = readLive(data);
+  if (frame instanceof Refusal) return [refused(state, "collector", frame), NONE];
+  if (frame instanceof OtherVersion) return incompatible(state, "collector", frame);
+  const last = state.snapshot;
+  const goesOn = state.collector.kind === "live" && last?.run_id === frame.run_id;
+  if (goesOn && frame.elapsed_ms < last.elapsed_ms) {
+    // Only within a connection: a collector that was started anew begins at zero.
+    return [noticed(state, "out_of_order", "figures older than those shown were left out"), NONE];
+  }
+  const collector: Connection = { kind: "live" };
+  return [{ ...state, collector, snapshot: frame, snapshotAt: now }, NONE];
+}
+
+/** Something that the page noticed; of each kind the newest text is kept, and how many. */
+export function noticed(state: PageState, kind: string, text: string, times = 1): PageState {
+  const before = state.notices.find((notice) => notice.kind === kind)?.count ?? 0;
+  const others = state.notices.filter((notice) => notice.kind !== kind);
+  return { ...state, notices: [{ kind, text, count: before + times }, ...others] };
+}
+
+/** Whether the messages of that id are in the live line. */
+export function isShown(state: PageState, traceId: string): boolean {
+  return state.tail.some((message) => message.traceId === traceId);
+}
+
+function refused(state: PageState, feed: Feed, { reason }: Refusal): PageState {
+  return noticed(state, `rubbish_${feed}`, `frames of the ${feed} not understood; last: ${reason}`);
+}
+
+function incompatible(
+  state: PageState,
+  feed: Feed,
+  { version }: OtherVersion,
+): [PageState, Effect] {
+  return [{ ...state, [feed]: { kind: "incompatible", version } }, { kind: "stop" }];
+}

@@ -1,0 +1,42 @@
+// The live line: the newest messages as they come from the broadcaster. This is what "painted"
+// in the figures means.
+
+import type { Said } from "../said";
+import { tail } from "../store";
+
+/** The newest message in words, and the ones before it by name. */
+export function Ticker() {
+  const [newest, ...older] = tail.value;
+  return (
+    <section class="ticker" aria-label="Last message" data-testid="ticker">
+      {newest === undefined ? (
+        <p class="newest quiet">No message has come to this page yet.</p>
+      ) : (
+        <Newest message={newest} />
+      )}
+      <ol class="older">
+        {older.map((message, i) => (
+          <li key={i} data-trace={message.traceId}>
+            <bdi class="robot">{message.robot}</bdi> #{message.sequence}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Newest({ message }: { message: Said }) {
+  return (
+    <p class="newest" data-testid="last-message" data-trace={message.traceId}>
+      <b>
+        <bdi class="robot">{message.robot || "unknown robot"}</bdi> #{message.sequence || "?"}
+      </b>{" "}
+      <bdi class="kind">{message.kind}</bdi> <bdi>{message.status}</bdi>{" "}
+      {message.answer !== "" && (
+        <span class="answer">
+          <span class="label">AI</span> <bdi>{message.answer}</bdi>
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,80 @@
+// A small, whole snapshot for tests.
+
+import type { LaneView, Ledger, MessageView, Snapshot, Summary } from "../src/generated/wire";
+
+export const SUMMARY: Summary = {
+  n: 1,
+  mean_ns: 5.5,
+  sd_ns: null,
+  min_ns: 5,
+  max_ns: 6,
+  p50_ns: 5,
+  p75_ns: 5,
+  p90_ns: 6,
+  p95_ns: 6,
+  p99_ns: 6,
+  p99_ci_ns: [5, null],
+};
+
+export const LEDGER: Ledger = {
+  published: 10,
+  published_source: "census",
+  lost_before_discovery: 1,
+  lost_in_ros: 1,
+  queue_dropped: 0,
+  undecodable: 0,
+  ai_failed: { timed_out: 2 },
+  web_failed: {},
+  abandoned: 0,
+  delivered: 5,
+  in_flight: 1,
+  duplicates: 3,
+  reordered: 0,
+  reconciles: true,
+  notes: [],
+};
+
+export const LANE: LaneView = {
+  name: "a",
+  qos: "RELIABLE KEEP_LAST 10 VOLATILE",
+  transport: "http1",
+  ledger: LEDGER,
+  classes: { ai: SUMMARY },
+  legs: { wake: { ...SUMMARY, class: "overhead", half_width_ns: 0, resolved: true, negative: 0 } },
+  stability: { unstable: false, utilisation: null, waiting_slope_us_per_s: null, reason: "" },
+};
+
+export const MESSAGE: MessageView = {
+  trace_id: "00",
+  lane: "a",
+  robot_id: "robot_001",
+  sequence: 1,
+  outcome: "delivered",
+  detail: null,
+  total_ns: 600,
+  legs: [
+    { leg: "ros", class: "transport", ns: 100 },
+    { leg: "wake", class: "overhead", ns: 50 },
+    { leg: "queue", class: "overhead", ns: 100 },
+    { leg: "ai_infer", class: "ai", ns: 400 },
+    { leg: "web_round_trip", class: "transport", ns: 100 },
+  ],
+  glass: [{ client: "c", push_ns: [1, 2], fanout_ns: null, paint_ns: null }],
+};
+
+/** As a frame of the collector. */
+export function frame(change: Partial<Snapshot> = {}): string {
+  const snapshot: Snapshot = {
+    version: 1,
+    run_id: "r",
+    state: "running",
+    elapsed_ms: 1000,
+    window: 100,
+    lanes: [LANE],
+    latest: [MESSAGE],
+    clients: 1,
+    events: [{ at_ms: 1, kind: "k", text: "t" }],
+    ...change,
+  };
+  return JSON.stringify({ type: "snapshot", ...snapshot });
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import {
+  connectionChanged,
+  figured,
+  isShown,
+  type PageState,
+  pushed,
+  START,
+  TAIL,
+} from "../src/state";
+import { frame } from "./snapshot";
+
+const HELLO = '{"type":"hello","version":1,"client":"page-1"}';
+const message = (id: string, body: unknown = {}): string =>
+  JSON.stringify({ type: "message", trace_id: id, body });
+
+/** All frames one after the other. */
+function after(frames: readonly string[], from: PageState = START): PageState {
+  return frames.reduce((state, data) => pushed(state, data)[0], from);
+}
+
+test("messages are shown newest first and acknowledged", () => {
+  const [state, effect] = pushed(after([HELLO, message("a")]), message("b"));
+  expect(effect).toEqual({ kind: "acknowledge", traceId: "b" });
+  expect(state.tail.map((said) => said.traceId)).toEqual(["b", "a"]);
+  expect(state.received).toBe(2);
+  expect(state.client).toBe("page-1");
+  expect(state.broadcaster).toEqual({ kind: "live" });
+});
+
+test("the live line holds the newest few", () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  const state = after([HELLO, ...ids.map((id) => message(id))]);
+  expect(state.tail).toHaveLength(TAIL);
+  expect(isShown(state, "a")).toBe(false);
+  expect(isShown(state, "b")).toBe(true);
+  expect(state.received).toBe(5);
+});
+
+test("a message before hello is not acknowledged but noticed", () => {
+  const [state, effect] = pushed(START, message("a"));
+  expect(effect).toEqual({ kind: "none" });
+  expect(state.tail).toEqual([]);
+  expect(state.notices[0]?.text).toMatch(/message before hello/);
+});
+
+test("after a loss the client's name is gone until the next hello", () => {
+  const lost = connectionChanged(after([HELLO]), "broadcaster", {
+    kind: "disconnected",
+    retryAt: 9,
+  });
+  expect(lost.client).toBeNull();
+  expect(pushed(lost, message("a"))[1]).toEqual({ kind: "none" });
+  expect(after([HELLO], lost).client).toBe("page-1");
+  // The collector's connection has nothing to do with it.
+  const other = connectionChanged(after([HELLO]), "collector", { kind: "connecting" });
+  expect(other.client).toBe("page-1");
+});
+
+test("what was dropped adds up", () => {
+  const dropped = '{"type":"dropped","count":3}';
+  const [notice] = after([HELLO, dropped, dropped]).notices;
+  expect(notice).toMatchObject({ kind: "dropped_for_this_page", count: 6 });
+});
+
+test("rubbish is counted by feed, with the last reason", () => {
+  let state = after(["{", "[]", HELLO]);
+  [state] = figured(state, "{", 1);
+  expect(state.notices).toMatchObject([
+    { kind: "rubbish_collector", count: 1 },
+    { kind: "rubbish_broadcaster", count: 2, text: expect.stringMatching(/last: no object$/) },
+  ]);
+  expect(state.broadcaster).toEqual({ kind: "live" });
+});
+
+test("figures replace figures", () => {
+  const [state, effect] = figured(START, frame(), 42);
+  expect(effect).toEqual({ kind: "none" });
+  expect(state).toMatchObject({ collector: { kind: "live" }, snapshotAt: 42 });
+  expect(figured(state, frame({ elapsed_ms: 1001 }), 43)[0].snapshot?.elapsed_ms).toBe(1001);
+});
+
+test("figures out of order are left out, but not those of a collector that began anew", () => {
+  const [state] = figured(START, frame({ elapsed_ms: 5000 }), 1);
+  const [late] = figured(state, frame({ elapsed_ms: 4000 }), 2);
+  expect(late.snapshot?.elapsed_ms).toBe(5000);
+  expect(late.notices).toMatchObject([{ kind: "out_of_order", count: 1 }]);
+  // Another run on the same connection, or the same run on a new one.
+  const [other] = figured(state, frame({ elapsed_ms: 10, run_id: "s" }), 3);
+  expect(other.snapshot?.elapsed_ms).toBe(10);
+  const away = connectionChanged(state, "collector", { kind: "disconnected", retryAt: 4 });
+  const [anew] = figured(away, frame({ elapsed_ms: 20 }), 5);
+  expect(anew.snapshot?.elapsed_ms).toBe(20);
+});
+
+test("old figures stay while the collector is away", () => {
+  const [state] = figured(START, frame(), 1);
+  const away = connectionChanged(state, "collector", { kind: "disconnected", retryAt: 4 });
+  expect(away.snapshot).toBe(state.snapshot);
+  expect(away.snapshotAt).toBe(1);
+});
+
+test("another version ends the connection", () => {
+  const [a, effectA] = pushed(START, '{"type":"hello","version":2,"who":1}');
+  expect(effectA).toEqual({ kind: "stop" });
+  expect(a.broadcaster).toEqual({ kind: "incompatible", version: 2 });
+  const [b, effectB] = figured(a, '{"type":"snapshot","version":7}', 1);
+  expect(effectB).toEqual({ kind: "stop" });
+  expect(b.collector).toEqual({ kind: "incompatible", version: 7 });
+});
