@@ -132,7 +132,11 @@ fn block_on<Fut>(parent: bool, run: impl FnOnce(Shutdown) -> Fut) -> anyhow::Res
 where
     Fut: Future<Output = anyhow::Result<()>>,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = if std::env::var_os("HW_CT").is_some() {
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?
+    } else {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build()?
+    };
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals(parent)?;
         run(shutdown).await
