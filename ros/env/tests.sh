@@ -66,27 +66,27 @@ section_fmt() {
 
 section_clippy() {
     enter_prepared
-    cargo clippy --release --workspace --all-targets --locked -- -D warnings
+    cargo clippy --profile checks --workspace --all-targets --locked -- -D warnings
 }
 
 section_docs() {
     enter_prepared
-    RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
+    RUSTDOCFLAGS='-D warnings' cargo doc --profile checks --workspace --no-deps --locked
 }
 
 section_tests() {
     ensure_all
     enter_env
     if command -v cargo-nextest >/dev/null; then
-        cargo nextest run --release --workspace --locked
+        cargo nextest run --cargo-profile checks --workspace --locked
     else
-        cargo test --release --workspace --locked --lib --bins --tests
+        cargo test --profile checks --workspace --locked --lib --bins --tests
     fi
 }
 
 section_doctests() {
     enter_prepared
-    cargo test --doc --release --workspace --locked
+    cargo test --doc --profile checks --workspace --locked
 }
 
 section_web() {

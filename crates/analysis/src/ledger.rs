@@ -220,6 +220,14 @@ impl LedgerBuilder {
                 c.records_dropped
             ));
         }
+        if !c.last {
+            notes.push(
+                "the gateway's last counters did not arrive: that it told of every message can't \
+                 be checked"
+                    .to_owned(),
+            );
+            return false;
+        }
         if c.taken == told {
             return true;
         }

@@ -18,9 +18,14 @@ pub struct WallBracket {
 }
 
 impl WallBracket {
+    /// How far a wall-clock stamp that is mapped by it may be off in all.
+    pub fn width_ns(&self) -> Ns {
+        self.mono_after.saturating_sub(self.mono_before)
+    }
+
     /// wall − mono: the middle, and how far it may be off on either side.
     pub fn offset(&self) -> (Ns, Ns) {
-        let width = self.mono_after.saturating_sub(self.mono_before).max(0);
+        let width = self.width_ns().max(0);
         let middle = self.mono_before.saturating_add(width / 2);
         (self.wall.saturating_sub(middle), width / 2 + width % 2)
     }

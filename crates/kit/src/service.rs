@@ -91,8 +91,10 @@ where
 
 /// The command line: common flags and the service's own, with the defaults in the help.
 pub fn command<C: Default + Serialize, F: Args>(identity: Identity) -> Command {
-    let command = Command::new(identity.program).about(identity.about).version(identity.version);
-    let mut command = F::augment_args(CommonFlags::augment_args(command));
+    let command = F::augment_args(CommonFlags::augment_args(Command::new(identity.program)));
+    // After the flags, whose own documentation would take its place.
+    let mut command =
+        command.about(identity.about).long_about(None::<&str>).version(identity.version);
     let defaults = serde_json::to_value(C::default()).unwrap_or_default();
     let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
     for id in ids {
@@ -132,11 +134,7 @@ fn block_on<Fut>(parent: bool, run: impl FnOnce(Shutdown) -> Fut) -> anyhow::Res
 where
     Fut: Future<Output = anyhow::Result<()>>,
 {
-    let runtime = if std::env::var_os("HW_CT").is_some() {
-        tokio::runtime::Builder::new_current_thread().enable_all().build()?
-    } else {
-        tokio::runtime::Builder::new_multi_thread().enable_all().build()?
-    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         let shutdown = Shutdown::on_signals(parent)?;
         run(shutdown).await

@@ -94,6 +94,7 @@ type Connection = SendRequest<Full<Bytes>>;
 /// A link over HTTP/1.1 with `TCP_NODELAY`.
 pub struct Http1 {
     config: Http1Config,
+    path: http::Uri,
     fixed_headers: HeaderMap,
     clock: Arc<dyn Clock>,
     idle: Mutex<Vec<(Connection, Ns)>>,
@@ -124,7 +125,11 @@ impl Http1 {
         if config.fresh {
             fixed_headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        Ok(Self { config, fixed_headers, clock, idle: Mutex::default() })
+        let path = config.target.path.parse().map_err(|_| TargetError {
+            url: config.target.authority(),
+            why: format!("{:?} is no path", config.target.path),
+        })?;
+        Ok(Self { config, path, fixed_headers, clock, idle: Mutex::default() })
     }
 
     /// Opens a connection ahead of the first request, so that it finds a warm one.
@@ -196,7 +201,7 @@ impl Http1 {
         let note = |change: &dyn Fn(&mut Progress)| {
             change(&mut progress.lock().unwrap_or_else(PoisonError::into_inner));
         };
-        let mut outgoing = Some(self.outgoing(request)?);
+        let mut outgoing = Some(self.outgoing(request));
         let mut reused = if self.config.fresh { None } else { self.reuse().await };
         loop {
             let is_reused = reused.is_some();
@@ -232,17 +237,15 @@ impl Http1 {
         }
     }
 
-    fn outgoing(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, CallError> {
+    fn outgoing(&self, request: &Request) -> http::Request<Full<Bytes>> {
         let mut outgoing = http::Request::new(Full::new(request.body.clone()));
         *outgoing.method_mut() = http::Method::POST;
-        *outgoing.uri_mut() = self.config.target.path.parse().map_err(|error| {
-            CallError::new(Failure::Unreachable, format!("the path can't be asked for: {error}"))
-        })?;
+        *outgoing.uri_mut() = self.path.clone();
         *outgoing.headers_mut() = self.fixed_headers.clone();
         if let Ok(parent) = HeaderValue::from_str(&headers::traceparent(request.trace)) {
             outgoing.headers_mut().insert(headers::TRACEPARENT, parent);
         }
-        Ok(outgoing)
+        outgoing
     }
 
     async fn read(&self, body: hyper::body::Incoming) -> Result<Bytes, CallError> {

@@ -1,29 +1,8 @@
 //! Stamps: the monotonic clock, and where the wall clock stands on it.
 
+use hopwatch_clocksync::WallBracket;
 use hopwatch_model::Ns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
-
-/// The wall clock (`CLOCK_REALTIME`) read between two readings of the monotonic clock
-/// (`CLOCK_MONOTONIC`), all in nanoseconds (METHOD 5).
-///
-/// The wall clock's reading belongs to some instant of `mono_before..=mono_after`; nothing closer
-/// is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WallBracket {
-    /// Monotonic, before.
-    pub mono_before: Ns,
-    /// Wall clock (Unix time), between.
-    pub wall: Ns,
-    /// Monotonic, after.
-    pub mono_after: Ns,
-}
-
-impl WallBracket {
-    /// The bracket's width: how far a wall-clock stamp that is mapped by it may be off in all.
-    pub fn width_ns(&self) -> Ns {
-        self.mono_after - self.mono_before
-    }
-}
 
 /// A bracket this narrow is not read again. An undisturbed one is about 0.1 µs wide; a wider one
 /// was interrupted.

@@ -1,9 +1,9 @@
 //! What the tap tells its sink.
 
-use crate::clock::WallBracket;
 use crate::graph::EndpointInfo;
 use crate::qos::{Policy, Qos};
 use bytes::Bytes;
+use hopwatch_clocksync::WallBracket;
 use hopwatch_model::{Ns, PublisherId};
 
 /// One message, as it was taken.

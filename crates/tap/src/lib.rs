@@ -27,10 +27,10 @@ mod type_support;
 mod wait;
 mod watch;
 
-pub use clock::WallBracket;
 pub use error::TapError;
 pub use event::{Taken, TapEvent};
 pub use graph::EndpointInfo;
+pub use hopwatch_clocksync::WallBracket;
 pub use qos::{Durability, Policy, Qos, Reliability};
 pub use tap::{Subscription, Tap, TapConfig};
 pub use type_support::TypeSupport;

@@ -132,7 +132,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         shutdown: shutdown.clone(),
         config,
     });
-    let reporting = tokio::spawn(report_counters(Arc::clone(&shared), records_end.clone()));
+    let counting_end = Shutdown::new();
+    let reporting = tokio::spawn(report_counters(Arc::clone(&shared), counting_end.clone()));
     let status = Arc::clone(&shared);
     let health = net::healthz("broadcaster", move || json!(status.counters()));
     let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
@@ -141,8 +142,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .merge(pages)
         .merge(health);
     let served = net::serve(listener, app, shutdown).await;
-    records_end.begin();
+    counting_end.begin();
     let _reported = reporting.await;
+    records_end.begin();
     if let Some(sending) = sending {
         let _sent = sending.await;
     }

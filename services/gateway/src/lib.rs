@@ -88,7 +88,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
 
     let health_end = Shutdown::new();
     let serving = tokio::spawn(net::serve(listener, health(&source), health_end.clone()));
-    let reporting = tokio::spawn(report_counters(Arc::clone(&source), records_end.clone()));
+    let counting_end = Shutdown::new();
+    let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
     let stop = Shutdown::new();
     let working = tokio::spawn(Arc::clone(&pipeline).run(stop.clone()));
     let failed = tokio::select! {
@@ -100,8 +101,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
     stop.begin();
     working.await.context("the pipeline panicked")?;
-    records_end.begin();
+    counting_end.begin();
     reporting.await.context("the report of counters panicked")?;
+    records_end.begin();
     let _delivered = sending.await;
     health_end.begin();
     serving.await.context("the health service panicked")??;

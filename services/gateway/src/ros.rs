@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::intake::Arrival;
 use crate::pipeline::Pipeline;
-use hopwatch_clocksync::{WallBracket, WallMap};
+use hopwatch_clocksync::WallMap;
 use hopwatch_link::RecordSender;
 use hopwatch_tap::{
     Durability, Qos, Reliability, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
@@ -88,8 +88,7 @@ impl Source {
     }
 
     fn message(&self, message: Taken, wall: &mut WallMap) {
-        let bracket = bracket_of(&message);
-        if let Some(step) = wall.observe(bracket) {
+        if let Some(step) = wall.observe(message.bracket) {
             let ms = step.by / 1_000_000;
             self.event(
                 "wall_clock_step",
@@ -106,7 +105,7 @@ impl Source {
             publication_sequence: message.publication_sequence,
             publisher: message.publisher,
             taken_ns: message.taken_mono_ns,
-            bracket,
+            bracket: message.bracket,
         };
         if let Some(dropped) = self.pipeline.intake.offer(arrival) {
             self.pipeline.drop_from_queue(&dropped);
@@ -128,9 +127,4 @@ impl Source {
         tracing::warn!(event, "{text}");
         self.records.send(Record::Event(EventRecord { event: event.to_owned(), text }));
     }
-}
-
-fn bracket_of(message: &Taken) -> WallBracket {
-    let read = message.bracket;
-    WallBracket { mono_before: read.mono_before, wall: read.wall, mono_after: read.mono_after }
 }

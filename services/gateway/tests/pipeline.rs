@@ -224,12 +224,27 @@ async fn in_series_the_published_pipeline_is_unstable_and_accounted_for() {
 async fn each_way_to_fail_has_its_outcome() {
     let failed = |stage, failure| Outcome::ServiceFailed(stage, failure);
     let cases = [
-        (Setup { ai_failure: Some(Failure::Failed), ..Setup::default() }, failed(Stage::Ai, Failure::Failed)),
-        (Setup { web_failure: Some(Failure::Broken), ..Setup::default() }, failed(Stage::Web, Failure::Broken)),
+        (
+            Setup { ai_failure: Some(Failure::Failed), ..Setup::default() },
+            failed(Stage::Ai, Failure::Failed),
+        ),
+        (
+            Setup { web_failure: Some(Failure::Broken), ..Setup::default() },
+            failed(Stage::Web, Failure::Broken),
+        ),
         (Setup { ai_ms: 6_000, ..Setup::default() }, failed(Stage::Ai, Failure::TimedOut)),
-        (Setup { answer: ("text/html", "<h1>Sorry</h1>"), ..Setup::default() }, failed(Stage::Ai, Failure::BadReply)),
-        (Setup { answer: ("application/json", "{\"half\":"), ..Setup::default() }, failed(Stage::Ai, Failure::BadReply)),
-        (Setup { answer: ("application/json", ""), ..Setup::default() }, failed(Stage::Ai, Failure::BadReply)),
+        (
+            Setup { answer: ("text/html", "<h1>Sorry</h1>"), ..Setup::default() },
+            failed(Stage::Ai, Failure::BadReply),
+        ),
+        (
+            Setup { answer: ("application/json", "{\"half\":"), ..Setup::default() },
+            failed(Stage::Ai, Failure::BadReply),
+        ),
+        (
+            Setup { answer: ("application/json", ""), ..Setup::default() },
+            failed(Stage::Ai, Failure::BadReply),
+        ),
     ];
     for (setup, outcome) in cases {
         let traces = world(setup).play(3, Duration::from_millis(5)).await;
