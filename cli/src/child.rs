@@ -121,21 +121,49 @@ impl Child {
     }
 }
 
-/// The last error in a JSON log, else its last line.
+/// What a program said of its end: the last error of its log, else what is no line of a log at
+/// all (of its command line's parser, of the loader, of a panic).
 fn last_words(log: &Path) -> String {
     #[derive(Deserialize)]
     struct Line {
         level: String,
         message: String,
     }
+    const LONGEST: usize = 400;
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    let error = text
-        .lines()
-        .rev()
-        .filter_map(|line| serde_json::from_str::<Line>(line).ok())
-        .find(|line| line.level == "ERROR");
-    match error {
-        Some(line) => line.message,
-        None => text.lines().last().unwrap_or("it said nothing").to_owned(),
+    let mut plain = Vec::new();
+    for line in text.lines().rev() {
+        match serde_json::from_str::<Line>(line) {
+            Ok(line) if line.level == "ERROR" => return line.message,
+            Ok(_) => {}
+            Err(_) if line.starts_with("error: ") => return line.to_owned(),
+            Err(_) => plain.push(line),
+        }
+    }
+    plain.reverse();
+    let said = plain.join(" ").trim().chars().take(LONGEST).collect::<String>();
+    if said.is_empty() { format!("its log has no error, see {}", log.display()) } else { said }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_the_ones_that_say_why() {
+        let folder = std::env::temp_dir().join(format!("hopwatch-words-{}", std::process::id()));
+        let words = |text: &str| {
+            std::fs::write(&folder, text).unwrap();
+            last_words(&folder)
+        };
+        let info = r#"{"level":"INFO","message":"listening"}"#;
+        let error = r#"{"level":"ERROR","message":"no port"}"#;
+        assert_eq!(words(&format!("{info}\n{error}\n{info}\n")), "no port");
+        assert_eq!(words("error: invalid '0'\n\nFor more, try '--help'.\n"), "error: invalid '0'");
+        assert_eq!(words("thread 'main' panicked at a.rs:1:\nboom\n").lines().count(), 1);
+        for silent in [info, ""] {
+            assert!(words(silent).contains(folder.to_str().unwrap()));
+        }
+        std::fs::remove_file(folder).unwrap();
     }
 }

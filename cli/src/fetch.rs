@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
+use hopwatch_kit::net::Token;
 use hopwatch_model::{Census, ClientTrace, Ledger, Trace};
 use hopwatch_wire::record::{Entry, Record};
 use serde::Deserialize;
@@ -34,9 +35,16 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn at(address: SocketAddr) -> anyhow::Result<Self> {
+        let mut headers = reqwest::header::HeaderMap::new();
+        if let Some(authorization) = Token::from_environment().authorization() {
+            let value =
+                authorization.parse().context("HOPWATCH_TOKEN can't be put into a header")?;
+            headers.insert(reqwest::header::AUTHORIZATION, value);
+        }
         let client = reqwest::Client::builder()
             .timeout(Duration::from_secs(30))
             .no_proxy()
+            .default_headers(headers)
             .build()
             .context("failed to make an HTTP client")?;
         Ok(Self { base: format!("http://{address}"), client })
@@ -86,7 +94,8 @@ pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
                 data.census.push((record.lane.clone(), Census::from(record)));
             }
             Record::Gateway(counters) => data.counters.push(counters),
-            Record::Broadcaster(_) => {}
+            Record::Broadcaster(counters) => data.broadcasters.push(counters),
+            Record::Gone(record) => data.gone.push((record.lane, record.account)),
             Record::Event(event) => {
                 data.events.push(Event { kind: event.event, text: event.text });
             }

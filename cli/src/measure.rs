@@ -85,6 +85,12 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let ended = watch(&plan, &mut stack, &collector, &mut interrupts).await;
     let ended = match ended {
         Ok(ended) => ended,
+        // The robots could not do what they were asked: nothing was measured.
+        Err(error) if error.is::<Usage>() => {
+            stack.stop_in_order().await;
+            stack.stop().await;
+            return Err(error);
+        }
         // What was measured before something failed is still reported, if it can be.
         Err(error) => {
             eprintln!("hopwatch: {error:#}");
@@ -185,8 +191,9 @@ async fn finish(
     budget: &Budget,
     out: &Path,
 ) -> anyhow::Result<u8> {
-    stack.stop_gateway().await;
-    stack.stop_senders().await;
+    if !stack.collector_is_gone() {
+        stack.stop_in_order().await;
+    }
     let fetched = async {
         let status = collector.status().await?;
         Ok::<_, anyhow::Error>((status, collector.records().await?))

@@ -1,8 +1,7 @@
 //! The whole pipeline as processes.
 
-use crate::args::{Pipeline, name};
+use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
-use anyhow::Context;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -62,12 +61,14 @@ impl Stack {
         let collector_at = collector.address().await?;
         let records = [s("--collector-url"), format!("http://{collector_at}/v1/records")];
         let mut services = Vec::new();
+        let mut own = gateway_args(pipeline);
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
             let mut ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
             let url = format!("http://{}/v1/infer", ai.address().await?);
             services.push(ai);
+            own.push(s("--ai-gets-token"));
             url
         };
         let mut broadcaster = start("broadcaster", ports.broadcaster, &records)?;
@@ -86,8 +87,7 @@ impl Stack {
             services.push(web_ui);
         }
         services.push(collector);
-        let mut own = gateway_args(pipeline);
-        own.extend([s("--ai-url"), ai_url]);
+        own.push(flag("ai-url", ai_url));
         own.extend([s("--web-url"), format!("http://{broadcaster_at}/v1/messages")]);
         own.extend(records);
         let mut gateway = start("gateway", ports.gateway, &own)?;
@@ -105,16 +105,11 @@ impl Stack {
     ) -> anyhow::Result<()> {
         let mut args = common(pipeline);
         args.extend([
-            s("--robots"),
-            pipeline.robots.to_string(),
-            s("--rate"),
-            pipeline.rate.to_string(),
-            s("--qos"),
-            name(&pipeline.qos),
-            s("--payload-bytes"),
-            pipeline.payload_bytes.to_string(),
-            s("--topic"),
-            pipeline.topic.clone(),
+            flag("robots", pipeline.robots),
+            flag("rate", pipeline.rate),
+            flag("qos", name(&pipeline.qos)),
+            flag("payload-bytes", pipeline.payload_bytes),
+            flag("topic", &pipeline.topic),
         ]);
         if let Some(time) = time {
             args.extend([s("--for"), format!("{}ms", time.as_millis())]);
@@ -148,24 +143,25 @@ impl Stack {
         self.robots.take()
     }
 
-    /// Stops the gateway: it finishes what is under way and delivers its last records.
-    pub(crate) async fn stop_gateway(&mut self) {
+    /// Stops what tells the collector something, in the order of the way: the gateway finishes
+    /// what is under way and delivers its last records, then the services. The collector stays.
+    pub(crate) async fn stop_in_order(&mut self) {
         self.gateway.stop(PATIENCE).await;
-    }
-
-    /// Stops everything that tells the collector something; it stays.
-    pub(crate) async fn stop_senders(&mut self) {
         let senders = self.services.len().saturating_sub(1);
         stop_all(self.services.iter_mut().take(senders)).await;
     }
 
-    /// Stops all that is left.
+    /// Whether nobody takes records any more.
+    pub(crate) fn collector_is_gone(&mut self) -> bool {
+        self.services.last_mut().is_some_and(Child::has_ended)
+    }
+
+    /// Stops all that is left, in no order.
     pub(crate) async fn stop(mut self) {
         if let Some(robots) = &mut self.robots {
             robots.stop(PATIENCE).await;
         }
-        self.gateway.stop(PATIENCE).await;
-        stop_all(self.services.iter_mut()).await;
+        stop_all(self.services.iter_mut().chain([&mut self.gateway])).await;
     }
 }
 
@@ -181,27 +177,19 @@ fn common(pipeline: &Pipeline) -> Vec<String> {
 
 fn ai_args(pipeline: &Pipeline) -> Vec<String> {
     vec![
-        s("--model-ms"),
-        pipeline.ai_ms.to_string(),
-        s("--sigma"),
-        pipeline.ai_sigma.to_string(),
-        s("--concurrency"),
-        pipeline.ai_concurrency.to_string(),
-        s("--failure-rate"),
-        pipeline.ai_failure_rate.to_string(),
+        flag("model-ms", pipeline.ai_ms),
+        flag("sigma", pipeline.ai_sigma),
+        flag("concurrency", pipeline.ai_concurrency),
+        flag("failure-rate", pipeline.ai_failure_rate),
     ]
 }
 
 fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
     let mut args = vec![
-        s("--qos"),
-        name(&pipeline.qos),
-        s("--topic"),
-        pipeline.topic.clone(),
-        s("--link"),
-        name(&pipeline.link),
-        s("--in-flight"),
-        pipeline.in_flight.to_string(),
+        flag("qos", name(&pipeline.qos)),
+        flag("topic", &pipeline.topic),
+        flag("link", name(&pipeline.link)),
+        flag("in-flight", pipeline.in_flight),
     ];
     if pipeline.serial {
         args.push(s("--serial"));
@@ -213,10 +201,19 @@ fn s(text: &str) -> String {
     text.to_owned()
 }
 
+/// In one word, so that a value that begins with a minus is taken for a value.
+fn flag(name: &str, value: impl std::fmt::Display) -> String {
+    format!("--{name}={value}")
+}
+
 /// Makes the folder of a run and the one for its logs.
-pub(crate) fn make_folders(out: &Path) -> anyhow::Result<std::path::PathBuf> {
+pub(crate) fn make_folders(out: &Path) -> Result<std::path::PathBuf, Usage> {
     let logs = out.join("logs");
-    std::fs::create_dir_all(&logs)
-        .with_context(|| format!("failed to make the folder {}", logs.display()))?;
-    Ok(logs)
+    match std::fs::create_dir_all(&logs) {
+        Ok(()) => Ok(logs),
+        Err(error) => Err(Usage(format!(
+            "failed to make the folder {}: {error}; choose another --out",
+            logs.display()
+        ))),
+    }
 }

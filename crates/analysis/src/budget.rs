@@ -66,7 +66,11 @@ impl Budget {
         let below = |what: &str, limit: Ns, measured: Option<f64>| Check {
             name: format!("{}: {what}", lane.name),
             limit: format!("< {}", duration(limit as f64)),
-            measured: measured.map_or_else(|| "nothing".to_owned(), duration),
+            measured: match measured {
+                Some(ns) => duration(ns),
+                None if lane.stability.unstable => "unstable".to_owned(),
+                None => "nothing".to_owned(),
+            },
             passed: measured.is_some_and(|ns| ns < limit as f64),
         };
         let mut checks = vec![

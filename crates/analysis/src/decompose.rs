@@ -65,8 +65,12 @@ impl Decomposition {
 /// Splits a trace. The robots' census tells when a message was due.
 pub fn decompose(trace: &Trace, census: &[&Census]) -> Result<Decomposition, Defect> {
     let stamps = &trace.stamps;
-    let intended = intended(trace, census);
-    let before = before_taken(stamps, intended.as_ref())?;
+    let before = if robot_is_elsewhere(trace, census) {
+        // Its wall clock is another one: nothing relates its stamps to ours.
+        before_taken(stamps, None, Hop::Received)?
+    } else {
+        before_taken(stamps, intended(trace, census).as_ref(), Hop::Intended)?
+    };
     let mut out = Decomposition { before, ..Decomposition::default() };
     let Some(taken) = stamps.get(Hop::Taken) else {
         return Err(Defect::Missing(Hop::Taken));
@@ -91,6 +95,13 @@ pub fn decompose(trace: &Trace, census: &[&Census]) -> Result<Decomposition, Def
     Ok(out)
 }
 
+/// Whether the robot's own word is that it runs on another clock than the gateway.
+fn robot_is_elsewhere(trace: &Trace, census: &[&Census]) -> bool {
+    let here = trace.stamps.get(Hop::Taken).map(|taken| &taken.clock);
+    let mut of_robot = census.iter().filter(|c| c.robot_id == trace.robot_id).peekable();
+    of_robot.peek().is_some() && of_robot.all(|c| Some(&c.clock) != here)
+}
+
 /// When the message was due, by the census of the robot's instance that published it: the one
 /// whose schedule began last before the message was published.
 fn intended(trace: &Trace, census: &[&Census]) -> Option<Stamp> {
@@ -108,7 +119,11 @@ fn intended(trace: &Trace, census: &[&Census]) -> Option<Stamp> {
 const EARLY_NS: Ns = 1_000_000;
 
 /// Legs before the take, from the hop behind the last gap (a foreign robot has no schedule).
-fn before_taken(stamps: &Stamps, intended: Option<&Stamp>) -> Result<Vec<LegTime>, Defect> {
+fn before_taken(
+    stamps: &Stamps,
+    intended: Option<&Stamp>,
+    earliest: Hop,
+) -> Result<Vec<LegTime>, Defect> {
     const WAY: [(Hop, Leg, Hop); 4] = [
         (Hop::Received, Leg::Wake, Hop::Taken),
         (Hop::Written, Leg::Ros, Hop::Received),
@@ -116,7 +131,7 @@ fn before_taken(stamps: &Stamps, intended: Option<&Stamp>) -> Result<Vec<LegTime
         (Hop::Intended, Leg::Schedule, Hop::Published),
     ];
     let mut legs = Vec::new();
-    for (from, leg, to) in WAY {
+    for (from, leg, to) in WAY.into_iter().filter(|(from, ..)| *from >= earliest) {
         let start = if from == Hop::Intended { intended } else { stamps.get(from) };
         let (Some(start), Some(end)) = (start, stamps.get(to)) else {
             break;

@@ -153,7 +153,7 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger) -> LaneReport {
         Summary::of(whole.iter().filter_map(|(_, d, _)| of(d)).collect())
     };
     let glass = lane.glass.iter().filter_map(|g| g.glass_ns.map(|(lo, hi)| lo + (hi - lo) / 2));
-    LaneReport {
+    let mut report = LaneReport {
         name: lane.info.name.clone(),
         topic: lane.info.topic.clone(),
         qos: lane.info.qos.clone(),
@@ -170,6 +170,27 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger) -> LaneReport {
         s1: S1Table::of(whole.iter().map(|(trace, _, total)| (&trace.stamps, *total))),
         oddities: oddities(&lane.traces),
         defects,
+    };
+    if report.stability.unstable {
+        report.drop_quantiles();
+    }
+    report
+}
+
+impl LaneReport {
+    /// Unstable means no percentile (METHOD 11): they tell how long the run was.
+    fn drop_quantiles(&mut self) {
+        let s1 = &mut self.s1;
+        let of_s1 = [&mut s1.ai, &mut s1.web, &mut s1.overhead, &mut s1.total];
+        let all = self
+            .classes
+            .values_mut()
+            .chain(self.spans.values_mut())
+            .chain(self.legs.values_mut().map(|leg| &mut leg.summary))
+            .chain(of_s1.map(|row| &mut row.summary));
+        for summary in all {
+            *summary = summary.clone().without_quantiles();
+        }
     }
 }
 

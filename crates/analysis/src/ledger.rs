@@ -4,6 +4,7 @@
 use hopwatch_model::{
     Census, Failure, GatewayCounters, Ledger, Outcome, PublishedSource, PublisherId, Stage, Trace,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes in what becomes known of one lane, in any order, and gives the account at any moment.
@@ -16,15 +17,23 @@ pub struct LedgerBuilder {
     duplicates: u64,
 }
 
+/// The account of messages whose traces are no longer kept: enough to go on counting.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Account {
+    writers: Vec<(Writer, Sequence)>,
+    outcomes: Vec<(Outcome, u64)>,
+    duplicates: u64,
+}
+
 /// What numbers the messages: a DDS writer, or where the middleware doesn't number, a robot.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Writer {
     Dds(PublisherId),
     Header(String),
 }
 
 /// The numbers seen of one writer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Sequence {
     robots: BTreeSet<String>,
     first: i64,
@@ -101,7 +110,8 @@ impl LedgerBuilder {
     pub fn observe_trace(&mut self, trace: &Trace) -> bool {
         let (writer, number) = match trace.publication_sequence {
             Some(n) => (Writer::Dds(trace.publisher), i64::try_from(n).unwrap_or(i64::MAX - 1)),
-            None => (Writer::Header(trace.robot_id.clone()), i64::from(trace.sequence)),
+            // Header sequences begin at 0, writers' numbers at 1.
+            None => (Writer::Header(trace.robot_id.clone()), i64::from(trace.sequence) + 1),
         };
         let mut fresh = true;
         let sequence = self
@@ -118,6 +128,22 @@ impl LedgerBuilder {
             self.duplicates += 1;
         }
         fresh
+    }
+
+    /// What is known of messages, without their traces.
+    pub fn account(&self) -> Account {
+        Account {
+            writers: self.writers.clone().into_iter().collect(),
+            outcomes: self.outcomes.clone().into_iter().collect(),
+            duplicates: self.duplicates,
+        }
+    }
+
+    /// Goes on from an account; nothing must have been observed yet.
+    pub fn observe_account(&mut self, account: &Account) {
+        self.writers.extend(account.writers.iter().cloned());
+        self.outcomes.extend(account.outcomes.iter().copied());
+        self.duplicates += account.duplicates;
     }
 
     /// A robot's own count; the largest of an instance stands.

@@ -20,7 +20,7 @@ pub use csv_text::{glass_csv, traces_csv};
 pub use decompose::{Decomposition, Defect, LegTime, decompose};
 pub use glass::{Glass, GlassTracker};
 pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, figures};
-pub use ledger::LedgerBuilder;
+pub use ledger::{Account, LedgerBuilder};
 pub use markdown::markdown;
 pub use report::{ClockReport, Dataset, Event, Report, RunInfo, SCHEMA, Verdict, report};
 pub use s1::{S1Row, S1Table};

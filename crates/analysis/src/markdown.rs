@@ -4,6 +4,7 @@ use crate::lane::{LaneReport, Row};
 use crate::report::Report;
 use crate::table::ledger_lines;
 use crate::units::{duration, maybe};
+use hopwatch_model::Leg;
 use hopwatch_stats::Summary;
 use std::fmt::Write;
 
@@ -94,6 +95,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
             half => format!("{leg} ({}), not resolved: ± {}", f.class, maybe(Some(half))),
         };
         figures(out, &name, &f.summary);
+    }
+    if lane.legs.contains_key(&Leg::AiRoundTrip) {
+        put(out, "\nAI includes its transport: the service does not tell its own time.");
     }
     put(out, "\nAs the published measurement of this pipeline printed it (round trips):\n");
     put(out, "| stage | mean s | min | max | median | share | sd |\n|---|---|---|---|---|---|---|");

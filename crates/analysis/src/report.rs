@@ -3,8 +3,10 @@
 use crate::budget::{Budget, BudgetReport};
 use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
-use crate::ledger::LedgerBuilder;
-use hopwatch_model::{Census, ClientTrace, GatewayCounters, Hop, Trace, TraceId};
+use crate::ledger::{Account, LedgerBuilder};
+use hopwatch_model::{
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Hop, Trace, TraceId,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +26,10 @@ pub struct Dataset {
     pub census: Vec<(String, Census)>,
     /// The gateway's counters.
     pub counters: Vec<GatewayCounters>,
+    /// (lane, the account of messages that are no longer kept).
+    pub gone: Vec<(String, Account)>,
+    /// The broadcasters' counters.
+    pub broadcasters: Vec<BroadcasterCounters>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -91,6 +97,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// Whether it is within budget.
     pub budget: BudgetReport,
+    /// What the broadcasters sent to pages, and what they had to drop.
+    pub broadcasters: Vec<BroadcasterCounters>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -121,6 +129,9 @@ pub fn report(
         .values()
         .map(|info| {
             let mut ledger = LedgerBuilder::new();
+            for (_, account) in data.gone.iter().filter(|(l, _)| l == &info.name) {
+                ledger.observe_account(account);
+            }
             let of_lane = |lane: &str| lane == info.name;
             data.census
                 .iter()
@@ -141,6 +152,8 @@ pub fn report(
             figures(&data, ledger.ledger(true))
         })
         .collect();
+    let mut broadcasters = data.broadcasters.clone();
+    broadcasters.sort();
     let mut events = data.events.clone();
     events.sort();
     events.dedup();
@@ -154,6 +167,7 @@ pub fn report(
         lanes,
         clocks,
         environment,
+        broadcasters,
         events,
     }
 }

@@ -65,6 +65,8 @@ pub(crate) fn dataset() -> Dataset {
             last: true,
             ..GatewayCounters::default()
         }],
+        gone: vec![],
+        broadcasters: vec![],
         events: vec![Event { kind: "a".into(), text: "an event".into() }],
     }
 }
@@ -128,7 +130,9 @@ fn exit_codes_are_the_contract() {
         .collect();
     assert_eq!(make(&slow).exit_code(), 1);
     slow.lanes.get_mut("lane").unwrap().workers = 1;
-    assert_eq!(make(&slow).exit_code(), 3);
+    let unstable = make(&slow);
+    assert_eq!(unstable.exit_code(), 3);
+    assert_eq!(unstable.lanes[0].classes[&crate::Row::Total].p99_ns, None);
     let mut nothing = dataset();
     nothing.traces.clear();
     assert_eq!(make(&nothing).exit_code(), 4);
@@ -149,4 +153,19 @@ fn a_foreign_clock_changes_no_class() {
     let after = make(&data);
     assert_eq!(before.lanes[0].classes, after.lanes[0].classes);
     assert!(after.lanes[0].legs.contains_key(&hopwatch_model::Leg::AiTransport));
+}
+
+/// Messages that are no longer kept stay in the ledger, and are in no figure.
+#[test]
+fn what_is_gone_is_still_accounted_for() {
+    let whole = make(&dataset());
+    let mut data = dataset();
+    let mut gone = LedgerBuilder::new();
+    for trace in data.traces.drain(..20) {
+        assert!(gone.observe_trace(&trace));
+    }
+    data.gone = vec![("lane".into(), gone.account())];
+    let rest = make(&data);
+    assert_eq!(rest.lanes[0].ledger, whole.lanes[0].ledger);
+    assert_eq!(rest.lanes[0].classes[&crate::Row::Total].n, 40);
 }

@@ -74,7 +74,9 @@ fn mean_service_ns(traces: &[&Trace]) -> Option<f64> {
         .iter()
         .filter_map(|trace| {
             let started = trace.stamps.get(Hop::Started)?;
-            let end = trace.stamps.get(Hop::WebAcked).or(trace.stamps.get(Hop::AiAnswered))?;
+            // A worker is held by a message that fails, too.
+            let ends = [Hop::WebAcked, Hop::Failed, Hop::AiAnswered];
+            let end = ends.iter().find_map(|hop| trace.stamps.get(*hop))?;
             end.since(started).ok()
         })
         .collect();

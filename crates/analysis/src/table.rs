@@ -3,7 +3,7 @@
 use crate::lane::{LaneReport, Row};
 use crate::report::Report;
 use crate::units::{duration, maybe};
-use hopwatch_model::{Failure, Ledger};
+use hopwatch_model::{Failure, Ledger, Leg};
 use hopwatch_stats::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,6 +17,17 @@ pub fn table(report: &Report) -> String {
     for check in &report.budget.checks {
         let mark = if check.passed { "ok    " } else { "MISSED" };
         line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
+    }
+    for b in &report.broadcasters {
+        if b.frames_dropped + b.rubbish > 0 {
+            line(
+                &mut out,
+                &format!(
+                    "pages: {} frames sent, {} dropped for slow pages, {} from pages not understood",
+                    b.frames_sent, b.frames_dropped, b.rubbish
+                ),
+            );
+        }
     }
     for event in &report.events {
         wrapped(&mut out, &format!("! {}: {}", event.kind, event.text));
@@ -61,6 +72,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
         ),
     };
     line(out, &bound);
+    if lane.legs.contains_key(&Leg::AiRoundTrip) {
+        line(out, "AI includes its transport: the service does not tell its own time");
+    }
     for defect in lane.defects.iter().take(3) {
         wrapped(out, &format!("! {defect}"));
     }
@@ -139,12 +153,10 @@ fn line(out: &mut String, text: &str) {
     let _infallible = writeln!(out, "{}", clip(text).trim_end());
 }
 
+/// At most 100 columns, and nothing that a terminal would obey.
 fn clip(text: &str) -> String {
-    if text.chars().count() <= 100 {
-        text.to_owned()
-    } else {
-        text.chars().take(99).chain(['…']).collect()
-    }
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().count() <= 100 { text } else { text.chars().take(99).chain(['…']).collect() }
 }
 
 /// Breaks a sentence between words.

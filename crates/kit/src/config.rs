@@ -63,8 +63,8 @@ macro_rules! switch_on {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A value or key is wrong.
-    #[error("configuration: {0}")]
-    Wrong(#[source] Box<figment::Error>),
+    #[error("configuration: {}", in_words(.0))]
+    Wrong(Box<figment::Error>),
     /// The file has a table or key that no program reads.
     #[error("configuration: unknown table or key `{key}` in {file} (known tables: {known})")]
     UnknownTable {
@@ -83,6 +83,27 @@ pub enum ConfigError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+/// A value that could be read, and that a service can't work with: the key, the limits and the
+/// value in a sentence. A service that returns it ends with the exit code for configuration.
+#[derive(Debug, thiserror::Error)]
+#[error("configuration: {0}")]
+pub struct Refused(pub String);
+
+/// figment's own words, with the key as it stands in a file ("gateway.queue") and its source.
+fn in_words(error: &figment::Error) -> String {
+    let mut path = error.path.clone();
+    // figment puts the table that was asked for behind the key.
+    if path.last().is_some_and(|last| SECTIONS.contains(&last.as_str())) {
+        path.rotate_right(1);
+    }
+    let key = if path.is_empty() { String::new() } else { format!(" for {}", path.join(".")) };
+    let source = error.metadata.as_ref().map(|from| match &from.source {
+        Some(figment::Source::File(file)) => format!(" in {}", file.display()),
+        _ => format!(" in {}", from.name),
+    });
+    format!("{}{key}{}", error.kind, source.unwrap_or_default())
 }
 
 impl From<figment::Error> for ConfigError {
@@ -106,11 +127,11 @@ where
 {
     let mut figment = Figment::new().merge(Serialized::default(section, C::default()));
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        std::fs::File::open(path).map_err(|source| ConfigError::Unreadable {
             file: path.display().to_string(),
             source,
         })?;
-        check_tables(&text, path)?;
+        check_tables(path)?;
         figment = figment.merge(Toml::file_exact(path));
     }
     let prefix = format!("HOPWATCH_{}_", section.to_uppercase());
@@ -129,12 +150,8 @@ where
 }
 
 /// An unknown table is a typing error that must not be passed over in silence.
-fn check_tables(text: &str, path: &Path) -> Result<(), ConfigError> {
-    let tables: Dict =
-        Figment::from(Toml::string(text)).extract().map_err(|mut error: figment::Error| {
-            error = error.with_path(&path.display().to_string());
-            ConfigError::from(error)
-        })?;
+fn check_tables(path: &Path) -> Result<(), ConfigError> {
+    let tables: Dict = Figment::from(Toml::file_exact(path)).extract()?;
     match tables.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => Err(ConfigError::UnknownTable {
@@ -213,13 +230,13 @@ mod tests {
                 .to_string()
         };
         let text = error("[gateway]\nworker = 1\n", &[]);
-        assert!(text.contains("worker") && text.contains(".tmp"), "{text}");
+        assert!(text.contains("gateway.worker in /") && text.contains(".tmp"), "{text}");
         let text = error("[gatewey]\nworkers = 1\n", &[]);
         assert!(text.contains("gatewey") && text.contains("gateway,"), "{text}");
         let text = error("", &[("HOPWATCH_GATEWAY_WORKERS", "many")]);
         assert!(text.contains("HOPWATCH_GATEWAY_WORKERS"), "{text}");
         let text = error("[gateway\n", &[]);
-        assert!(text.contains("configuration"), "{text}");
+        assert!(text.contains("configuration") && text.contains(".tmp"), "{text}");
         let missing = load::<Config, _>("gateway", Some(Path::new("/nowhere.toml")), [], &none);
         assert!(missing.unwrap_err().to_string().contains("/nowhere.toml"));
     }

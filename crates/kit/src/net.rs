@@ -1,7 +1,8 @@
 //! Listening and serving HTTP, the same way in every service.
 
+use crate::config::Refused;
 use crate::shutdown::Shutdown;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
@@ -91,10 +92,11 @@ pub fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
 /// Binds `address`; refuses an address beyond this machine unless there is a token.
 pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListener> {
     if !address.ip().is_loopback() && token.0.is_none() {
-        bail!(
+        let why = format!(
             "refused to listen on {address}, which others can reach, without a token: \
              set HOPWATCH_TOKEN, or listen on 127.0.0.1"
         );
+        return Err(Refused(why).into());
     }
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(

@@ -84,7 +84,8 @@ where
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) => {
             tracing::error!("{error:#}");
-            ExitCode::from(exit::FAILED)
+            let refused = error.is::<config::Refused>();
+            ExitCode::from(if refused { exit::USAGE } else { exit::FAILED })
         }
     }
 }

@@ -17,8 +17,8 @@ pub trait Link: Send + Sync {
 /// What is sent.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The message it is about.
-    pub trace: TraceId,
+    /// The message it is about, if it is about one.
+    pub trace: Option<TraceId>,
     /// The body, JSON.
     pub body: Bytes,
     /// How long the whole call may take, opening a connection included.

@@ -242,7 +242,8 @@ impl Http1 {
         *outgoing.method_mut() = http::Method::POST;
         *outgoing.uri_mut() = self.path.clone();
         *outgoing.headers_mut() = self.fixed_headers.clone();
-        if let Ok(parent) = HeaderValue::from_str(&headers::traceparent(request.trace)) {
+        let parent = request.trace.map(headers::traceparent);
+        if let Some(Ok(parent)) = parent.as_deref().map(HeaderValue::from_str) {
             outgoing.headers_mut().insert(headers::TRACEPARENT, parent);
         }
         outgoing

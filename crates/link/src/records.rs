@@ -4,7 +4,6 @@ use crate::call::{Link, Request};
 use crate::http1::Http1;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
-use hopwatch_model::TraceId;
 use hopwatch_wire::record::{Entry, Record};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -158,11 +157,8 @@ impl Spool {
                 body.push(b'\n');
             }
         }
-        let request = Request {
-            trace: TraceId([0; 16]),
-            body: Bytes::from(body),
-            deadline: self.config.deadline,
-        };
+        let request =
+            Request { trace: None, body: Bytes::from(body), deadline: self.config.deadline };
         let result = link.call(request).await.result;
         let mut state = self.state();
         match result {

@@ -36,7 +36,7 @@ fn clock() -> Arc<dyn Clock> {
 }
 
 fn request(body: &'static str) -> Request {
-    Request { trace: TRACE, body: Bytes::from(body), deadline: Duration::from_secs(5) }
+    Request { trace: Some(TRACE), body: Bytes::from(body), deadline: Duration::from_secs(5) }
 }
 
 fn link(port: u16, fresh: bool) -> Http1 {

@@ -69,6 +69,8 @@ named! {
         WebDone = "web_done",
         /// The gateway has read the whole web reply: the pipeline's end.
         WebAcked = "web_acked",
+        /// The gateway gave up on the message: a service gave no usable reply. No leg ends here.
+        Failed = "failed",
         /// The broadcaster writes the frame for one client.
         FrameSent = "frame_sent",
         /// That client's browser has the frame.

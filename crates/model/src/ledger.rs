@@ -94,3 +94,22 @@ pub struct GatewayCounters {
     /// The gateway is stopping: nothing follows.
     pub last: bool,
 }
+
+/// The broadcaster's counters since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BroadcasterCounters {
+    /// Messages handed over by the gateway.
+    pub received: u64,
+    /// Frames written to clients.
+    pub frames_sent: u64,
+    /// Frames dropped for clients that were too slow.
+    pub frames_dropped: u64,
+    /// Acknowledgements taken.
+    pub acks: u64,
+    /// Frames from pages that were no acknowledgement of ours.
+    pub rubbish: u64,
+    /// Pages connected now.
+    pub clients: u64,
+    /// Records that could not be kept for the collector.
+    pub records_dropped: u64,
+}

@@ -35,6 +35,21 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The same without quantiles: those of a queue without a steady state mean nothing.
+    #[must_use]
+    pub fn without_quantiles(self) -> Self {
+        let none = None;
+        Self {
+            p50_ns: none,
+            p75_ns: none,
+            p90_ns: none,
+            p95_ns: none,
+            p99_ns: none,
+            p99_ci_ns: Interval { lo: None, hi: None },
+            ..self
+        }
+    }
+
     /// Summarises `values`; the order in which they come makes no difference to any digit.
     #[expect(
         clippy::cast_precision_loss,

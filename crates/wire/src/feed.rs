@@ -124,7 +124,7 @@ pub enum RunState {
 pub struct LaneView {
     /// Its name.
     pub name: String,
-    /// Its topic's QoS, as "RELIABLE KEEP_LAST 10 VOLATILE".
+    /// Its topic's QoS, as "RELIABLE VOLATILE KEEP_LAST 10".
     pub qos: String,
     /// Its link to the services.
     pub transport: String,
@@ -191,7 +191,7 @@ pub struct GlassView {
 pub struct EventView {
     /// When, in ms since the collector started.
     pub at_ms: u64,
-    /// "incompatible_qos", "message_lost", "wall_clock_step", "records_dropped", …
+    /// "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", …
     pub kind: String,
     /// A sentence that says what, where and what to do.
     pub text: String,

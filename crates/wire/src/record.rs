@@ -4,8 +4,10 @@
 //! its number at that source, and the collector passes over what it already has.
 
 use crate::ns_text;
+use hopwatch_analysis::Account;
 use hopwatch_model::{
-    Census, ClientTrace, ClockId, GatewayCounters, Hop, PublisherId, Stamp, Stamps, Trace, TraceId,
+    BroadcasterCounters, Census, ClientTrace, ClockId, GatewayCounters, Hop, PublisherId, Stamp,
+    Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +43,17 @@ pub enum Record {
     Broadcaster(BroadcasterCounters),
     /// Something that the user should know of.
     Event(EventRecord),
+    /// The account of messages whose traces the collector no longer keeps.
+    Gone(GoneRecord),
+}
+
+/// The account of messages of a lane whose traces are no longer kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GoneRecord {
+    /// The lane.
+    pub lane: String,
+    /// What is known of them.
+    pub account: Account,
 }
 
 /// How a lane is measured.
@@ -50,7 +63,7 @@ pub struct LaneRecord {
     pub lane: String,
     /// The ROS topic.
     pub topic: String,
-    /// As "RELIABLE KEEP_LAST 10 VOLATILE".
+    /// As "RELIABLE VOLATILE KEEP_LAST 10".
     pub qos: String,
     /// The link to the services.
     pub transport: String,
@@ -124,25 +137,6 @@ pub struct CensusRecord {
     published: u64,
     failed: u64,
     last: bool,
-}
-
-/// The broadcaster's counters since its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BroadcasterCounters {
-    /// Messages handed over by the gateway.
-    pub received: u64,
-    /// Frames written to clients.
-    pub frames_sent: u64,
-    /// Frames dropped for clients that were too slow.
-    pub frames_dropped: u64,
-    /// Acknowledgements taken.
-    pub acks: u64,
-    /// Frames from pages that were no acknowledgement of ours.
-    pub rubbish: u64,
-    /// Pages connected now.
-    pub clients: u64,
-    /// Records that could not be kept for the collector.
-    pub records_dropped: u64,
 }
 
 /// Something that the user should know of.
@@ -371,6 +365,6 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(kinds.len(), 7, "one of each kind");
+        assert_eq!(kinds.len(), 8, "one of each kind");
     }
 }

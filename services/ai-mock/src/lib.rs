@@ -8,6 +8,7 @@ mod model;
 use anyhow::{Context, ensure};
 use axum::http::StatusCode;
 use bytes::Bytes;
+use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::timer::PreciseTimer;
@@ -65,7 +66,7 @@ struct Ai {
 
 /// Serves until the shutdown begins.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
-    ensure!(config.concurrency > 0, "configuration: concurrency must be at least 1");
+    ensure!(config.concurrency > 0, Refused("concurrency must be at least 1".to_owned()));
     let model = Model::new(config.model_ms, config.sigma, config.failure_rate, config.seed)?;
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;

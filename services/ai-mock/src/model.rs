@@ -1,6 +1,7 @@
 //! How long the model thinks, and whether it fails.
 
 use anyhow::{Context, ensure};
+use hopwatch_kit::config::Refused;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
@@ -33,15 +34,15 @@ impl Model {
     ) -> anyhow::Result<Self> {
         ensure!(
             (0.0..=LONGEST_MS).contains(&median_ms),
-            "configuration: model_ms must lie between 0 and {LONGEST_MS}, not {median_ms}"
+            Refused(format!("model_ms must lie between 0 and {LONGEST_MS}, not {median_ms}"))
         );
         ensure!(
             (0.0..=5.0).contains(&sigma),
-            "configuration: sigma must lie between 0 and 5, not {sigma}"
+            Refused(format!("sigma must lie between 0 and 5, not {sigma}"))
         );
         ensure!(
             (0.0..=1.0).contains(&failure_rate),
-            "configuration: failure_rate must lie between 0 and 1, not {failure_rate}"
+            Refused(format!("failure_rate must lie between 0 and 1, not {failure_rate}"))
         );
         let time_ms = (median_ms > 0.0)
             .then(|| LogNormal::new(median_ms.ln(), sigma))

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
+use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
@@ -21,8 +22,9 @@ use hopwatch_link::{
     Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Target,
     http1_routes,
 };
+use hopwatch_model::BroadcasterCounters;
 use hopwatch_model::TraceId;
-use hopwatch_wire::record::{BroadcasterCounters, Record};
+use hopwatch_wire::record::Record;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::net::SocketAddr;
@@ -109,8 +111,7 @@ impl Shared {
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(
         (1..=1 << 20).contains(&config.client_queue),
-        "configuration: client_queue must lie between 1 and {}",
-        1 << 20
+        Refused(format!("client_queue must lie between 1 and {}", 1 << 20))
     );
     let clock = SystemClock::default();
     let token = Token::from_environment();
@@ -160,7 +161,8 @@ fn start_records(
     if config.collector_url.is_empty() {
         return Ok(None);
     }
-    let target = Target::parse(&config.collector_url)?;
+    let target =
+        Target::parse(&config.collector_url).map_err(|error| Refused(error.to_string()))?;
     let link = Http1Config { token: token.clone(), ..Http1Config::new(target) };
     let link = Http1::new(link, Arc::new(clock.clone()))?;
     let source = format!("broadcaster-{}", uuid::Uuid::new_v4());

@@ -23,10 +23,11 @@ pub(crate) async fn records(
         }
     }
     let mut store = shared.store();
-    let mut taken = 0_u64;
+    let (mut taken, mut known) = (0_u64, 0_u64);
     for entry in entries {
         match store.take(entry) {
-            Ok(fresh) => taken += u64::from(fresh),
+            Ok(true) => taken += 1,
+            Ok(false) => known += 1,
             Err(error) => refused.push(error.to_string()),
         }
     }
@@ -35,7 +36,10 @@ pub(crate) async fn records(
     }
     drop(store);
     // A batch of nothing but rubbish is the sender's fault.
-    let status =
-        if taken == 0 && !refused.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let status = if taken + known == 0 && !refused.is_empty() {
+        StatusCode::BAD_REQUEST
+    } else {
+        StatusCode::OK
+    };
     (status, Json(json!({ "taken": taken, "refused": refused.len(), "first": refused.first() })))
 }

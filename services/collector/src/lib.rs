@@ -16,6 +16,7 @@ use axum::middleware;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use hopwatch_kit::Shutdown;
+use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use serde_json::json;
@@ -69,10 +70,9 @@ impl Shared {
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(
         (0.1..=60.0).contains(&config.snapshots_hz),
-        "configuration: snapshots_hz must lie between 0.1 and 60, not {}",
-        config.snapshots_hz
+        Refused(format!("snapshots_hz must lie between 0.1 and 60, not {}", config.snapshots_hz))
     );
-    ensure!(config.keep_messages > 0, "configuration: keep_messages must be at least 1");
+    ensure!(config.keep_messages > 0, Refused("keep_messages must be at least 1".to_owned()));
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
     net::announce("collector", &listener)?;
@@ -87,18 +87,12 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let status = Arc::clone(&shared);
     let guarded = Router::new()
         .route("/v1/records", post(ingest::records))
+        .route("/v1/status", get(report_status))
+        .route("/v1/dataset", get(dataset))
         .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
         .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)))
         .with_state(Arc::clone(&shared));
-    let open = Router::new()
-        .route("/v1/live", get(live::open))
-        .with_state((Arc::clone(&shared), snapshots))
-        .merge(
-            Router::new()
-                .route("/v1/status", get(report_status))
-                .route("/v1/dataset", get(dataset))
-                .with_state(shared),
-        );
+    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, snapshots));
     let health = net::healthz("collector", move || {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })

@@ -20,7 +20,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
     let in_window: HashMap<TraceId, &Trace> = store
         .lanes
         .values()
-        .flat_map(|lane| lane.traces.iter().rev().take(window))
+        .flat_map(|lane| lane.newest().take(window))
         .map(|trace| (trace.id, trace))
         .collect();
     let mut acks = Acks::new();
@@ -32,7 +32,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
         .values()
         .flat_map(|lane| {
             let census: Vec<&Census> = lane.ledger.census().collect();
-            let newest = lane.traces.iter().rev().take(LATEST);
+            let newest = lane.newest().take(LATEST);
             newest.map(|trace| message(trace, &census, &acks)).collect::<Vec<_>>()
         })
         .collect();
@@ -61,7 +61,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
 }
 
 fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
-    let traces: Vec<&Trace> = lane.traces.iter().rev().take(window).collect();
+    let traces: Vec<&Trace> = lane.newest().take(window).collect();
     let glass = traces
         .iter()
         .flat_map(|trace| {

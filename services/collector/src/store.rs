@@ -1,11 +1,11 @@
 //! What the collector knows.
 
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
-use hopwatch_model::{Census, ClientTrace, Ledger, Ns, Trace, TraceId};
+use hopwatch_model::{BroadcasterCounters, Census, ClientTrace, Ledger, Ns, Trace, TraceId};
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
-    BadRecord, BroadcasterCounters, CensusRecord, ClientRecord, Entry, EventRecord, LaneRecord,
-    Record, TraceRecord,
+    BadRecord, CensusRecord, ClientRecord, Entry, EventRecord, GoneRecord, LaneRecord, Record,
+    TraceRecord,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -36,8 +36,17 @@ pub(crate) struct Store {
 pub(crate) struct Lane {
     pub(crate) info: LaneInfo,
     pub(crate) ledger: LedgerBuilder,
-    pub(crate) traces: VecDeque<Trace>,
+    kept: VecDeque<Kept>,
+    /// The account of those that were kept once.
+    gone: LedgerBuilder,
     not_kept: u64,
+}
+
+/// A trace that is kept.
+struct Kept {
+    trace: Trace,
+    /// Not a message that was taken before.
+    fresh: bool,
 }
 
 /// Which entries of a source have been taken: all up to a number, and some beyond it.
@@ -142,6 +151,11 @@ impl Store {
                 self.broadcasters.insert(entry.source, counters);
             }
             Record::Event(event) => self.event(event),
+            Record::Gone(record) => {
+                let lane = self.lane(&record.lane);
+                lane.gone.observe_account(&record.account);
+                lane.ledger.observe_account(&record.account);
+            }
         }
         Ok(true)
     }
@@ -228,8 +242,12 @@ impl Store {
             if let Some(counters) = lane.ledger.counters() {
                 put(Record::Gateway(counters.clone()));
             }
-            for trace in &lane.traces {
-                put(Record::Trace(Box::new(TraceRecord::from(trace))));
+            if lane.not_kept > 0 {
+                let account = lane.gone.account();
+                put(Record::Gone(GoneRecord { lane: name.clone(), account }));
+            }
+            for kept in &lane.kept {
+                put(Record::Trace(Box::new(TraceRecord::from(&kept.trace))));
             }
         }
         for (ack, _) in &self.acks {
@@ -254,13 +272,18 @@ impl Store {
 }
 
 impl Lane {
+    /// The newest messages that are kept, newest first, without duplicates.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &Trace> {
+        self.kept.iter().rev().filter(|kept| kept.fresh).map(|kept| &kept.trace)
+    }
+
     fn take(&mut self, trace: Trace, keep: usize) {
-        if !self.ledger.observe_trace(&trace) {
-            return;
-        }
-        self.traces.push_back(trace);
-        if self.traces.len() > keep {
-            self.traces.pop_front();
+        let fresh = self.ledger.observe_trace(&trace);
+        self.kept.push_back(Kept { trace, fresh });
+        if self.kept.len() > keep
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.gone.observe_trace(&oldest.trace);
             self.not_kept += 1;
         }
     }

@@ -1,7 +1,8 @@
 //! The gateway's configuration.
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::ValueEnum;
+use hopwatch_kit::config::Refused;
 use hopwatch_tap::Qos;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -76,6 +77,8 @@ hopwatch_kit::config! {
         link: LinkKind = LinkKind::Http1,
         /// The AI service
         ai_url: String = "http://127.0.0.1:5000/v1/infer".to_owned(),
+        /// Show the AI service HOPWATCH_TOKEN: only for one of ours
+        @switch ai_gets_token: bool = false,
         /// The web service
         web_url: String = "http://127.0.0.1:8001/v1/messages".to_owned(),
         /// Where records go
@@ -110,22 +113,22 @@ impl Config {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             (1..=MOST_WORKERS).contains(&self.in_flight),
-            "configuration: in_flight must lie between 1 and {MOST_WORKERS}, not {}",
-            self.in_flight
+            Refused(format!(
+                "in_flight must lie between 1 and {MOST_WORKERS}, not {}",
+                self.in_flight
+            ))
         );
-        ensure!(self.queue > 0, "configuration: queue must be at least 1");
+        ensure!(self.queue > 0, Refused("queue must be at least 1".to_owned()));
         ensure!(
             self.depth <= 1 << 20,
-            "configuration: depth must be at most {}, not {}",
-            1 << 20,
-            self.depth
+            Refused(format!("depth must be at most {}, not {}", 1 << 20, self.depth))
         );
         for (key, ms) in
             [("ai_timeout_ms", self.ai_timeout_ms), ("web_timeout_ms", self.web_timeout_ms)]
         {
             ensure!(
                 (1..=LONGEST_MS).contains(&ms),
-                "configuration: {key} must lie between 1 and {LONGEST_MS}, not {ms}"
+                Refused(format!("{key} must lie between 1 and {LONGEST_MS}, not {ms}"))
             );
         }
         self.domain()?;
@@ -145,13 +148,13 @@ impl Config {
     }
 
     /// The ROS domain, if it isn't left to the environment.
-    pub(crate) fn domain(&self) -> anyhow::Result<Option<usize>> {
+    pub(crate) fn domain(&self) -> Result<Option<usize>, Refused> {
         if self.domain == -1 {
             return Ok(None);
         }
-        usize::try_from(self.domain).ok().filter(|domain| *domain <= 232).map(Some).with_context(
-            || format!("configuration: domain must lie between 0 and 232, not {}", self.domain),
-        )
+        let domain = usize::try_from(self.domain).ok().filter(|domain| *domain <= 232);
+        let refused = || Refused(format!("domain must lie between 0 and 232, not {}", self.domain));
+        domain.map(Some).ok_or_else(refused)
     }
 
     /// The lane's name.

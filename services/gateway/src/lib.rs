@@ -15,6 +15,7 @@ pub use config::{Config, Flags};
 use anyhow::Context;
 use axum::Router;
 use config::LinkKind;
+use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
@@ -42,8 +43,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let token = Token::from_environment();
     let clock = Arc::new(SystemClock::default());
     let listener = net::bind(config.listen, &token).await?;
-    let http = |url: &str, fresh: bool| -> anyhow::Result<Http1> {
-        let target = Target::parse(url).context("configuration")?;
+    let http = |url: &str, fresh: bool, token: &Token| -> anyhow::Result<Http1> {
+        let target = Target::parse(url).map_err(|error| Refused(error.to_string()))?;
         let max_reply_bytes = config.max_reply_bytes;
         let link = Http1Config {
             fresh,
@@ -54,7 +55,10 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         Ok(Http1::new(link, Arc::clone(&clock) as Arc<dyn Clock>)?)
     };
     let fresh = config.link == LinkKind::Http1Fresh;
-    let (ai, web) = (http(&config.ai_url, fresh)?, http(&config.web_url, fresh)?);
+    // Somebody else's AI service must not get our token.
+    let ai_token = if config.ai_gets_token { token.clone() } else { Token::none() };
+    let ai = http(&config.ai_url, fresh, &ai_token)?;
+    let web = http(&config.web_url, fresh, &token)?;
     for (name, link) in [("AI", &ai), ("web", &web)] {
         // Not yet there is no error: each message says so for itself.
         if let Err(error) = link.warm().await {
@@ -64,7 +68,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let records_end = Shutdown::new();
     let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
     let (records, sending) = RecordSender::start(
-        http(&config.collector_url, false)?,
+        http(&config.collector_url, false, &token)?,
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );

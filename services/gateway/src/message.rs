@@ -6,11 +6,11 @@ use hopwatch_model::{ClockId, Hop, Outcome, Stamps, Trace, TraceId};
 use hopwatch_wire::robot_message::RobotMessage;
 use serde_json::value::RawValue;
 
-/// The trace of an arrival, stamped up to taken, and its JSON when it can be decoded.
+/// The trace of an arrival, stamped up to taken, with nothing of its contents.
 ///
 /// The wall-clock stamps are mapped by the bracket of this very take (METHOD 5): differences
 /// among them stay exact, and the half-width says how far they may all be off.
-pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Option<Bytes>) {
+pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
     let (_, half_width) = arrival.bracket.offset();
     let mut stamps = Stamps::new();
     let mono = |wall| arrival.bracket.to_mono(wall).0;
@@ -21,7 +21,7 @@ pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Op
         stamps.set(Hop::Received, clock, mono(arrival.received_wall_ns));
     }
     stamps.set(Hop::Taken, clock, arrival.taken_ns);
-    let mut trace = Trace {
+    Trace {
         lane: lane.to_owned(),
         id: TraceId(rand::random()),
         robot_id: String::new(),
@@ -29,28 +29,33 @@ pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Op
         message_id: String::new(),
         publisher: arrival.publisher,
         publication_sequence: arrival.publication_sequence,
-        outcome: Outcome::Undecodable,
+        outcome: Outcome::Abandoned,
         detail: None,
         stamps,
         ai_served_ns: None,
         web_served_ns: None,
         wall_half_width_ns: half_width,
         oddities: Vec::new(),
-    };
+    }
+}
+
+/// The trace of an arrival, and its JSON when it can be decoded.
+pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Option<Bytes>) {
+    let mut trace = bare(arrival, lane, clock);
     let (message, oddities) = match RobotMessage::decode(&arrival.bytes) {
         Ok(decoded) => decoded,
         Err(error) => {
+            trace.outcome = Outcome::Undecodable;
             trace.detail = Some(format!("no RobotMessage: {error}"));
             return (trace, None);
         }
     };
     trace.oddities = oddities;
-    trace.outcome = Outcome::Abandoned;
     trace.sequence = message.header.sequence;
     trace.robot_id = clipped(&message.header.robot_id);
     trace.message_id = clipped(&message.header.message_id);
     if let Some(published) = message.header.published_ns() {
-        trace.stamps.set(Hop::Published, clock, mono(published));
+        trace.stamps.set(Hop::Published, clock, arrival.bracket.to_mono(published).0);
     }
     match serde_json::to_vec(&message) {
         Ok(json) => (trace, Some(Bytes::from(json))),

@@ -6,10 +6,12 @@
 use crate::intake::{Arrival, Intake};
 use crate::message;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Reply, Request};
 use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage, Trace};
 use serde_json::value::RawValue;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -68,7 +70,14 @@ impl Pipeline {
             let started = self.clock.now();
             let (pipeline, abandon) = (Arc::clone(&self), abandon.clone());
             tracker.spawn(async move {
-                pipeline.work(&arrival, started, &abandon).await;
+                let work = pipeline.work(&arrival, started, &abandon);
+                if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                    let mut trace = message::bare(&arrival, &pipeline.lane, pipeline.clock.id());
+                    trace.detail = Some("a worker of the gateway panicked".to_owned());
+                    (pipeline.record)(&trace);
+                }
+                // Recorded before it counts as finished: who sees the counter finds the record.
+                pipeline.intake.finished();
                 drop(place);
             });
         }
@@ -96,9 +105,7 @@ impl Pipeline {
                 }
             }
         }
-        // Recorded before it counts as finished: who sees the counter finds the record sent.
         (self.record)(&trace);
-        self.intake.finished();
     }
 
     async fn travel(&self, trace: &mut Trace, json: &Bytes) {
@@ -118,7 +125,7 @@ impl Pipeline {
     }
 
     async fn call(&self, link: &dyn Link, trace: &Trace, body: Bytes, deadline: Duration) -> Call {
-        link.call(Request { trace: trace.id, body, deadline }).await
+        link.call(Request { trace: Some(trace.id), body, deadline }).await
     }
 }
 
@@ -159,7 +166,10 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
     if let Some(ns) = call.sent {
         stamps.set(hops.sent, clock, ns);
     }
-    let Ok(reply) = &call.result else { return };
+    let Ok(reply) = &call.result else {
+        stamps.set(Hop::Failed, clock, call.ended);
+        return;
+    };
     stamps.set(hops.ended, clock, call.ended);
     if let Some(served) = &reply.stamps {
         stamps.set(hops.received, &served.clock, served.received);

@@ -73,6 +73,8 @@ impl Source {
             TapEvent::Taken { message, .. } => self.census(&message),
             TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
                 self.message_lost.store(total as u64, Ordering::Relaxed);
+                let text = format!("DDS reports {total} messages lost so far on the topic");
+                self.event("message_lost", text);
             }
             TapEvent::IncompatibleQos { subscription: MESSAGES, advice, .. } => {
                 self.event("incompatible_qos", advice);

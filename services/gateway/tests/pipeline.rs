@@ -99,7 +99,7 @@ impl Default for Setup {
     }
 }
 
-fn world(setup: Setup) -> World {
+fn world(setup: &Setup) -> World {
     let clock = Arc::new(VirtualClock(ClockId::new("virtual"), Instant::now()));
     let records = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&records);
@@ -187,7 +187,7 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_goes_the_whole_way_and_its_legs_sum_up() {
-    let traces = world(Setup::default()).play(1, Duration::ZERO).await;
+    let traces = world(&Setup::default()).play(1, Duration::ZERO).await;
     assert_eq!(traces[0].outcome, Outcome::Delivered);
     let parts = decompose(&traces[0], &[]).unwrap();
     // tokio's clock goes in whole milliseconds.
@@ -199,7 +199,7 @@ async fn a_message_goes_the_whole_way_and_its_legs_sum_up() {
 
 #[tokio::test(start_paused = true)]
 async fn many_messages_are_worked_on_at_once() {
-    let many = world(Setup::default());
+    let many = world(&Setup::default());
     let clock = Arc::clone(&many.clock);
     let traces = many.play(50, Duration::from_millis(1)).await;
     assert!(traces.iter().all(|t| t.outcome == Outcome::Delivered));
@@ -210,7 +210,7 @@ async fn many_messages_are_worked_on_at_once() {
 /// there. Here each has its record, and the lane is UNSTABLE.
 #[tokio::test(start_paused = true)]
 async fn in_series_the_published_pipeline_is_unstable_and_accounted_for() {
-    let serial = world(Setup { ai_ms: 1034, workers: 1, queue: 1, ..Setup::default() });
+    let serial = world(&Setup { ai_ms: 1034, workers: 1, queue: 1, ..Setup::default() });
     let traces = serial.play(60, Duration::from_secs(1)).await;
     let count = |outcome| traces.iter().filter(|t| t.outcome == outcome).count();
     let (delivered, dropped) = (count(Outcome::Delivered), count(Outcome::QueueDropped));
@@ -247,7 +247,7 @@ async fn each_way_to_fail_has_its_outcome() {
         ),
     ];
     for (setup, outcome) in cases {
-        let traces = world(setup).play(3, Duration::from_millis(5)).await;
+        let traces = world(&setup).play(3, Duration::from_millis(5)).await;
         assert!(traces.iter().all(|t| t.outcome == outcome), "{:?}", traces[0]);
         assert!(traces[0].detail.is_some());
     }
@@ -255,7 +255,7 @@ async fn each_way_to_fail_has_its_outcome() {
 
 #[tokio::test(start_paused = true)]
 async fn garbage_is_undecodable_and_the_next_message_goes_on() {
-    let world = world(Setup::default());
+    let world = world(&Setup::default());
     let stop = Shutdown::new();
     let running = tokio::spawn(Arc::clone(&world.pipeline).run(stop.clone()));
     world.offer(1, vec![0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff]);
@@ -273,7 +273,7 @@ async fn garbage_is_undecodable_and_the_next_message_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_lets_messages_end_and_abandons_the_rest_by_name() {
     for (ai_ms, outcome) in [(1_000, Outcome::Delivered), (4_000, Outcome::Abandoned)] {
-        let world = world(Setup { ai_ms, workers: 2, ..Setup::default() });
+        let world = world(&Setup { ai_ms, workers: 2, ..Setup::default() });
         let stop = Shutdown::new();
         let running = tokio::spawn(Arc::clone(&world.pipeline).run(stop.clone()));
         (1..=3).for_each(|number| world.arrive(number));
