@@ -5,7 +5,7 @@ use crate::environment::fingerprint;
 use crate::fetch::{Collector, dataset};
 use crate::files;
 use crate::progress::Progress;
-use crate::stack::{Ports, Stack, make_folders};
+use crate::stack::{Addresses, Ports, Stack, make_folders};
 use anyhow::Context;
 use hopwatch_analysis::{Budget, RunInfo, report, table};
 use hopwatch_kit::service::exit;
@@ -16,8 +16,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long messages under way may take to end after the robots did.
 const SETTLE: Duration = Duration::from_secs(8);
-/// The same after Ctrl-C, which must be over within 5 s.
-const SETTLE_INTERRUPTED: Duration = Duration::from_millis(1500);
+/// The same after Ctrl-C, which must be over within 5 s: the robots take up to 1 s for their last
+/// words, and the gateway itself lets what is under way end for 2 s.
+const SETTLE_INTERRUPTED: Duration = Duration::from_millis(500);
 
 /// What to measure.
 struct Plan {
@@ -66,28 +67,25 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let ros = ros_environment(&plan);
     let environment = fingerprint(&ros);
     let clock = Instant::now();
-    let starting = Stack::start(&plan.pipeline, plan.ports, &ros, &logs);
-    let mut stack = tokio::select! {
-        stack = starting => stack?,
-        _ = interrupts.next() => { eprintln!("stopped before it began"); return Ok(exit::FAILED) }
+    let mut stack = Stack::default();
+    let starting = tokio::select! {
+        starting = stack.start(&plan.pipeline, plan.ports, &ros, &logs) => starting,
+        _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
-    if let Some(page) = stack.page {
-        // The line that people and scripts look for.
-        writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
-    }
     let began = Instant::now();
-    if plan.simulate {
-        stack.start_robots(&plan.pipeline, plan.time, &ros, &logs)?;
-    } else {
-        eprintln!("waiting for messages on {}", plan.pipeline.topic);
-    }
-    let collector = Collector::at(stack.collector)?;
+    let begun = starting.and_then(|addresses| begin(&plan, &mut stack, &addresses, &ros, &logs));
+    let collector = match begun {
+        Ok(collector) => collector,
+        Err(error) => {
+            stack.stop().await;
+            return Err(error);
+        }
+    };
     let ended = watch(&plan, &mut stack, &collector, &mut interrupts).await;
     let ended = match ended {
         Ok(ended) => ended,
         // The robots could not do what they were asked: nothing was measured.
         Err(error) if error.is::<Usage>() => {
-            stack.stop_in_order().await;
             stack.stop().await;
             return Err(error);
         }
@@ -107,6 +105,26 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let code = finish(stack, &collector, run, environment, &plan.budget, &out).await?;
     eprintln!("report: {} ({:.0} s in all)", out.display(), clock.elapsed().as_secs_f64());
     Ok(if matches!(ended, Ended::Failed(_)) { exit::FAILED } else { code })
+}
+
+/// Tells where the page is, and lets messages come.
+fn begin(
+    plan: &Plan,
+    stack: &mut Stack,
+    addresses: &Addresses,
+    ros: &[(String, String)],
+    logs: &Path,
+) -> anyhow::Result<Collector> {
+    if let Some(page) = addresses.page {
+        // The line that people and scripts look for.
+        writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
+    }
+    if plan.simulate {
+        stack.start_robots(&plan.pipeline, plan.time, ros, logs)?;
+    } else {
+        eprintln!("waiting for messages on {}", plan.pipeline.topic);
+    }
+    Collector::at(addresses.collector)
 }
 
 /// How the measurement ended.
@@ -191,9 +209,7 @@ async fn finish(
     budget: &Budget,
     out: &Path,
 ) -> anyhow::Result<u8> {
-    if !stack.collector_is_gone() {
-        stack.stop_in_order().await;
-    }
+    stack.stop_senders().await;
     let fetched = async {
         let status = collector.status().await?;
         Ok::<_, anyhow::Error>((status, collector.records().await?))

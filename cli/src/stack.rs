@@ -32,24 +32,31 @@ impl Ports {
     }
 }
 
-/// The running pipeline.
+/// The running pipeline. Whatever has been started is in here, so that it can be stopped in order
+/// at any moment.
+#[derive(Default)]
 pub(crate) struct Stack {
+    robots: Option<Child>,
+    gateway: Option<Child>,
+    /// The collector first: it ends last.
+    services: Vec<Child>,
+}
+
+/// Where to ask and to look.
+pub(crate) struct Addresses {
     pub(crate) collector: SocketAddr,
     pub(crate) page: Option<SocketAddr>,
-    pub(crate) robots: Option<Child>,
-    gateway: Child,
-    /// In the order in which they end: whoever sends records before who takes them.
-    services: Vec<Child>,
 }
 
 impl Stack {
     /// Starts everything but the robots, in the order in which one needs the other.
     pub(crate) async fn start(
+        &mut self,
         pipeline: &Pipeline,
         ports: Ports,
         environment: &[(String, String)],
         logs: &Path,
-    ) -> anyhow::Result<Self> {
+    ) -> anyhow::Result<Addresses> {
         let common = common(pipeline);
         let start = |name: &'static str, port: u16, own: &[String]| {
             let mut args = common.clone();
@@ -57,42 +64,32 @@ impl Stack {
             args.extend_from_slice(own);
             Child::start(name, &args, environment, logs)
         };
-        let mut collector = start("collector", ports.collector, &[])?;
-        let collector_at = collector.address().await?;
-        let records = [s("--collector-url"), format!("http://{collector_at}/v1/records")];
-        let mut services = Vec::new();
-        let mut own = gateway_args(pipeline);
+        let services = &mut self.services;
+        let collector = listening(services, start("collector", ports.collector, &[])?).await?;
+        let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
-            let mut ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
-            let url = format!("http://{}/v1/infer", ai.address().await?);
-            services.push(ai);
-            own.push(s("--ai-gets-token"));
-            url
+            let ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
+            format!("http://{}/v1/infer", listening(services, ai).await?)
         };
-        let mut broadcaster = start("broadcaster", ports.broadcaster, &records)?;
-        let broadcaster_at = broadcaster.address().await?;
-        services.push(broadcaster);
+        let broadcaster = start("broadcaster", ports.broadcaster, &records)?;
+        let broadcaster = listening(services, broadcaster).await?;
         let mut page = None;
         if let Some(port) = ports.page {
             let feeds = [
-                s("--broadcaster-port"),
-                broadcaster_at.port().to_string(),
-                s("--collector-port"),
-                collector_at.port().to_string(),
+                flag("broadcaster-port", broadcaster.port()),
+                flag("collector-port", collector.port()),
             ];
-            let mut web_ui = start("web-ui", port, &feeds)?;
-            page = Some(web_ui.address().await?);
-            services.push(web_ui);
+            page = Some(listening(services, start("web-ui", port, &feeds)?).await?);
         }
-        services.push(collector);
+        let mut own = gateway_args(pipeline);
         own.push(flag("ai-url", ai_url));
-        own.extend([s("--web-url"), format!("http://{broadcaster_at}/v1/messages")]);
+        own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
         own.extend(records);
-        let mut gateway = start("gateway", ports.gateway, &own)?;
+        let gateway = self.gateway.insert(start("gateway", ports.gateway, &own)?);
         gateway.address().await?;
-        Ok(Self { collector: collector_at, page, robots: None, gateway, services })
+        Ok(Addresses { collector, page })
     }
 
     /// Starts the robots; with `time`, they end by themselves.
@@ -121,8 +118,7 @@ impl Stack {
     /// Waits until a program ends that should not have, and says why it did.
     pub(crate) async fn failure(&mut self) -> anyhow::Error {
         loop {
-            let all = self.services.iter_mut().chain([&mut self.gateway]);
-            for child in all {
+            for child in self.services.iter_mut().chain(&mut self.gateway) {
                 if child.has_ended() {
                     return child.died().await;
                 }
@@ -145,23 +141,33 @@ impl Stack {
 
     /// Stops what tells the collector something, in the order of the way: the gateway finishes
     /// what is under way and delivers its last records, then the services. The collector stays.
-    pub(crate) async fn stop_in_order(&mut self) {
-        self.gateway.stop(PATIENCE).await;
-        let senders = self.services.len().saturating_sub(1);
-        stop_all(self.services.iter_mut().take(senders)).await;
+    /// When it is gone there is no order to keep.
+    pub(crate) async fn stop_senders(&mut self) {
+        if self.services.first_mut().is_some_and(Child::has_ended) {
+            return;
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.stop(PATIENCE).await;
+        }
+        stop_all(self.services.iter_mut().skip(1)).await;
     }
 
-    /// Whether nobody takes records any more.
-    pub(crate) fn collector_is_gone(&mut self) -> bool {
-        self.services.last_mut().is_some_and(Child::has_ended)
-    }
-
-    /// Stops all that is left, in no order.
+    /// Stops all that is left.
     pub(crate) async fn stop(mut self) {
         if let Some(robots) = &mut self.robots {
             robots.stop(PATIENCE).await;
         }
-        stop_all(self.services.iter_mut().chain([&mut self.gateway])).await;
+        self.stop_senders().await;
+        stop_all(self.services.iter_mut().chain(&mut self.gateway)).await;
+    }
+}
+
+/// Keeps a program, and waits until it tells where it listens.
+async fn listening(services: &mut Vec<Child>, child: Child) -> anyhow::Result<SocketAddr> {
+    services.push(child);
+    match services.last_mut() {
+        Some(child) => child.address().await,
+        None => anyhow::bail!("nothing was started"),
     }
 }
 

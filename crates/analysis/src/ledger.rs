@@ -25,6 +25,13 @@ pub struct Account {
     duplicates: u64,
 }
 
+impl Account {
+    /// How many messages it is of, duplicates included.
+    pub fn messages(&self) -> u64 {
+        self.outcomes.iter().map(|(_, n)| n).sum::<u64>() + self.duplicates
+    }
+}
+
 /// What numbers the messages: a DDS writer, or where the middleware doesn't number, a robot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Writer {
@@ -39,8 +46,28 @@ struct Sequence {
     first: i64,
     last: i64,
     /// Numbers between first and last that are still missing, as disjoint ranges by their start.
+    #[serde(with = "pairs")]
     gaps: BTreeMap<i64, i64>,
     reordered: u64,
+}
+
+/// A map as a list of pairs: JSON has text keys only.
+mod pairs {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<i64, i64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<i64, i64>, D::Error> {
+        Ok(Vec::<(i64, i64)>::deserialize(deserializer)?.into_iter().collect())
+    }
 }
 
 impl Sequence {

@@ -38,7 +38,7 @@ pub(crate) fn dataset() -> Dataset {
         robot_id: "robot_001".into(),
         instance: "i".into(),
         clock: server,
-        schedule_start_ns: S,
+        schedule_start_ns: S - 5_000,
         rate_hz: 1.0,
         first_sequence: 0,
         published: 60,

@@ -100,7 +100,7 @@ export type LaneView = {
  */
 name: string, 
 /**
- * Its topic's QoS, as "RELIABLE KEEP_LAST 10 VOLATILE".
+ * Its topic's QoS, as "RELIABLE VOLATILE KEEP_LAST 10".
  */
 qos: string, 
 /**
@@ -399,7 +399,7 @@ export type EventView = {
  */
 at_ms: number, 
 /**
- * "incompatible_qos", "message_lost", "wall_clock_step", "records_dropped", …
+ * "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", …
  */
 kind: string, 
 /**
