@@ -2,6 +2,7 @@
 
 mod args;
 mod child;
+mod domain;
 mod environment;
 mod fetch;
 mod files;

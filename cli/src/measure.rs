@@ -247,8 +247,7 @@ fn ros_environment(plan: &Plan) -> Vec<(String, String)> {
     let given = plan.pipeline.domain.map(|domain| domain.to_string());
     let own = || {
         let free = plan.simulate && std::env::var_os("ROS_DOMAIN_ID").is_none();
-        // 1 to 101: the domains whose ports lie below Linux's ephemeral ones.
-        free.then(|| (1 + std::process::id() % 101).to_string())
+        free.then(|| crate::domain::free().to_string())
     };
     if let Some(domain) = given.or_else(own) {
         environment.push(("ROS_DOMAIN_ID".to_owned(), domain));

@@ -6,7 +6,7 @@
 # Expects `root`, ros-env.sh, steps.sh, build.sh and `set -e`.
 # shellcheck disable=SC2154,SC2164 # these come from outside; `set -e` sees to failing cd
 
-sections=(setup fmt clippy docs tests doctests web browser python launcher)
+sections=(setup fmt clippy docs tests doctests e2e web browser python launcher)
 
 # A command and the Debian package that has it, for what the tests need beyond the
 # tools of a build.
@@ -78,9 +78,25 @@ section_tests() {
     ensure_all
     enter_env
     if command -v cargo-nextest >/dev/null; then
-        cargo nextest run --cargo-profile checks --workspace --locked
+        cargo nextest run --cargo-profile checks --workspace --locked \
+            -E 'not package(hopwatch-e2e)'
     else
-        cargo test --profile checks --workspace --locked --lib --bins --tests
+        cargo test --profile checks --workspace --exclude hopwatch-e2e --locked \
+            --lib --bins --tests
+    fi
+}
+
+# The whole from outside, on the programs as users have them.
+section_e2e() {
+    ensure_all
+    ensure 'browser test packages' npm_packages_ready install_npm_packages "$root/e2e/browser"
+    enter_env
+    export HOPWATCH_PROGRAMS=$target/release
+    if command -v cargo-nextest >/dev/null; then
+        # Of the whole workspace, so that nothing is built once more with other features.
+        cargo nextest run --cargo-profile checks --workspace --locked -E 'package(hopwatch-e2e)'
+    else
+        cargo test --profile checks -p hopwatch-e2e --locked --tests -- --test-threads 1
     fi
 }
 

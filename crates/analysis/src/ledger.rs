@@ -2,7 +2,8 @@
 //! of each writer's messages, the gateway's outcomes and the gateway's counters.
 
 use hopwatch_model::{
-    Census, Failure, GatewayCounters, Ledger, Outcome, PublishedSource, PublisherId, Stage, Trace,
+    Census, Failure, GatewayCounters, Ledger, Outcome, PublishedSource, PublisherId, REORDERED,
+    Stage, Trace,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ pub struct LedgerBuilder {
     outcomes: BTreeMap<Outcome, u64>,
     counters: Option<GatewayCounters>,
     duplicates: u64,
+    reordered: u64,
 }
 
 /// The account of messages whose traces are no longer kept: enough to go on counting.
@@ -23,6 +25,7 @@ pub struct Account {
     writers: Vec<(Writer, Sequence)>,
     outcomes: Vec<(Outcome, u64)>,
     duplicates: u64,
+    reordered: u64,
 }
 
 impl Account {
@@ -48,7 +51,6 @@ struct Sequence {
     /// Numbers between first and last that are still missing, as disjoint ranges by their start.
     #[serde(with = "pairs")]
     gaps: BTreeMap<i64, i64>,
-    reordered: u64,
 }
 
 /// A map as a list of pairs: JSON has text keys only.
@@ -72,13 +74,7 @@ mod pairs {
 
 impl Sequence {
     fn new(number: i64) -> Self {
-        Self {
-            robots: BTreeSet::new(),
-            first: number,
-            last: number,
-            gaps: BTreeMap::new(),
-            reordered: 0,
-        }
+        Self { robots: BTreeSet::new(), first: number, last: number, gaps: BTreeMap::new() }
     }
 
     /// False when the number was seen before.
@@ -90,7 +86,6 @@ impl Sequence {
             self.last = number;
             return true;
         }
-        self.reordered += 1;
         if number < self.first {
             if number < self.first - 1 {
                 self.gaps.insert(number + 1, self.first - 1);
@@ -110,10 +105,7 @@ impl Sequence {
                 }
                 true
             }
-            _ => {
-                self.reordered -= 1;
-                false
-            }
+            _ => false,
         }
     }
 
@@ -151,6 +143,7 @@ impl LedgerBuilder {
         }
         if fresh {
             *self.outcomes.entry(trace.outcome).or_default() += 1;
+            self.reordered += u64::from(trace.oddities.contains(&REORDERED));
         } else {
             self.duplicates += 1;
         }
@@ -163,6 +156,7 @@ impl LedgerBuilder {
             writers: self.writers.clone().into_iter().collect(),
             outcomes: self.outcomes.clone().into_iter().collect(),
             duplicates: self.duplicates,
+            reordered: self.reordered,
         }
     }
 
@@ -171,6 +165,7 @@ impl LedgerBuilder {
         self.writers.extend(account.writers.iter().cloned());
         self.outcomes.extend(account.outcomes.iter().copied());
         self.duplicates += account.duplicates;
+        self.reordered += account.reordered;
     }
 
     /// A robot's own count; the largest of an instance stands.
@@ -216,9 +211,18 @@ impl LedgerBuilder {
         self.outcomes.values().sum::<u64>() + self.duplicates
     }
 
-    /// The account. With `ended`, what is still unaccounted for was lost in ROS; otherwise it
-    /// is in flight.
+    /// The account. With `ended`, what is still unaccounted for was lost in ROS, and the gateway
+    /// must have told its last counters; otherwise it is in flight.
     pub fn ledger(&self, ended: bool) -> Ledger {
+        self.ledger_of(ended, ended)
+    }
+
+    /// The account while the gateway runs: as of an ended run once nothing can follow.
+    pub fn ledger_now(&self) -> Ledger {
+        self.ledger_of(self.is_over(), false)
+    }
+
+    fn ledger_of(&self, ended: bool, stopped: bool) -> Ledger {
         let mut notes = Vec::new();
         let writers = self.writers(&mut notes);
         let known: u64 = self.outcomes.values().sum();
@@ -234,7 +238,7 @@ impl LedgerBuilder {
         let held = self.counters.as_ref().map_or(0, |c| c.queued + c.working);
         let in_flight = if ended { rest.min(held) } else { rest };
         if ended {
-            reconciles &= self.check_counters(&mut notes);
+            reconciles &= self.check_counters(stopped, &mut notes);
         }
         let failed = |stage| {
             let of_stage = |(outcome, n): (&Outcome, &u64)| match outcome {
@@ -257,14 +261,15 @@ impl LedgerBuilder {
             delivered: of(Outcome::Delivered),
             in_flight,
             duplicates: self.duplicates,
-            reordered: writers.reordered,
+            reordered: self.reordered,
             reconciles,
             notes,
         }
     }
 
-    /// The gateway's own counters against the outcomes that arrived.
-    fn check_counters(&self, notes: &mut Vec<String>) -> bool {
+    /// The gateway's own counters against the outcomes that arrived. Of a gateway that has
+    /// stopped, they must be its last ones.
+    fn check_counters(&self, stopped: bool, notes: &mut Vec<String>) -> bool {
         let Some(c) = &self.counters else { return true };
         let told = self.seen() + c.queued + c.working;
         if c.records_dropped > 0 {
@@ -273,7 +278,7 @@ impl LedgerBuilder {
                 c.records_dropped
             ));
         }
-        if !c.last {
+        if stopped && !c.last {
             notes.push(
                 "the gateway's last counters did not arrive: that it told of every message can't \
                  be checked"
@@ -311,7 +316,6 @@ impl LedgerBuilder {
         let mut foreign = Vec::new();
         for (writer, sequence) in &self.writers {
             all.gaps += sequence.missing();
-            all.reordered += sequence.reordered;
             match sequence.robots.iter().next() {
                 Some(robot) if sequence.robots.len() == 1 && counted.contains_key(&**robot) => {
                     by_robot.entry(robot).or_default().push(sequence);
@@ -355,12 +359,11 @@ struct Totals {
     source: PublishedSource,
     before: u64,
     gaps: u64,
-    reordered: u64,
 }
 
 impl Default for Totals {
     fn default() -> Self {
-        Self { published: 0, source: PublishedSource::Nothing, before: 0, gaps: 0, reordered: 0 }
+        Self { published: 0, source: PublishedSource::Nothing, before: 0, gaps: 0 }
     }
 }
 

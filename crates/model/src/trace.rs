@@ -111,6 +111,9 @@ impl Stamps {
     }
 }
 
+/// The oddity of a message that was taken after one that its writer had published later.
+pub const REORDERED: &str = "reordered";
+
 /// Everything the gateway knows of one message that it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {

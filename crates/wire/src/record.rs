@@ -164,7 +164,7 @@ fn bad(kind: &'static str, field: &'static str, text: &str) -> BadRecord {
 /// The oddities that this version knows; others that arrive are called "other".
 const ODDITIES: &[&str] = {
     use crate::robot_message::oddity::{BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8};
-    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8]
+    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8, hopwatch_model::REORDERED]
 };
 
 impl From<&Trace> for TraceRecord {

@@ -71,7 +71,7 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
         .collect();
     let data =
         LaneData { info: lane.info.clone(), traces, glass, census: lane.ledger.census().collect() };
-    let report = figures(&data, lane.ledger.ledger(lane.ledger.is_over()));
+    let report = figures(&data, lane.ledger.ledger_now());
     LaneView {
         name: report.name,
         qos: report.qos,

@@ -208,7 +208,7 @@ impl Store {
             lanes: self
                 .lanes
                 .iter()
-                .map(|(name, lane)| (name.clone(), lane.ledger.ledger(lane.ledger.is_over())))
+                .map(|(name, lane)| (name.clone(), lane.ledger.ledger_now()))
                 .collect(),
             messages_not_kept: self.lanes.values().map(|lane| lane.not_kept).sum(),
             clients: self.clients(),

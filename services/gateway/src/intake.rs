@@ -21,6 +21,8 @@ pub struct Arrival {
     pub publication_sequence: Option<u64>,
     /// The writer.
     pub publisher: PublisherId,
+    /// It came after one that its writer had published later.
+    pub reordered: bool,
     /// Right after the take, on the monotonic clock.
     pub taken_ns: Ns,
     /// Both clocks, read together right after.
@@ -146,6 +148,7 @@ pub(crate) mod tests {
             received_wall_ns: 0,
             publication_sequence: Some(number),
             publisher: PublisherId([1; 16]),
+            reordered: false,
             taken_ns: 0,
             bracket: WallBracket { mono_before: 0, wall: 0, mono_after: 0 },
         }

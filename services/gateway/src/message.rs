@@ -2,7 +2,7 @@
 
 use crate::intake::Arrival;
 use bytes::Bytes;
-use hopwatch_model::{ClockId, Hop, Outcome, Stamps, Trace, TraceId};
+use hopwatch_model::{ClockId, Hop, Outcome, REORDERED, Stamps, Trace, TraceId};
 use hopwatch_wire::robot_message::RobotMessage;
 use serde_json::value::RawValue;
 
@@ -35,7 +35,7 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
         ai_served_ns: None,
         web_served_ns: None,
         wall_half_width_ns: half_width,
-        oddities: Vec::new(),
+        oddities: if arrival.reordered { vec![REORDERED] } else { Vec::new() },
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Op
             return (trace, None);
         }
     };
-    trace.oddities = oddities;
+    trace.oddities.extend(oddities);
     trace.sequence = message.header.sequence;
     trace.robot_id = clipped(&message.header.robot_id);
     trace.message_id = clipped(&message.header.message_id);

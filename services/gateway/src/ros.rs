@@ -5,12 +5,14 @@ use crate::intake::Arrival;
 use crate::pipeline::Pipeline;
 use hopwatch_clocksync::WallMap;
 use hopwatch_link::RecordSender;
+use hopwatch_model::PublisherId;
 use hopwatch_tap::{
     Durability, Qos, Reliability, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
     TypeSupport,
 };
 use hopwatch_wire::record::{CensusRecord, EventRecord, Record};
 use hopwatch_wire::robot_message::decode_census;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::oneshot;
@@ -18,6 +20,25 @@ use tokio::sync::oneshot;
 /// The topic of the robots' own counts.
 const CENSUS_TOPIC: &str = "/hopwatch/census";
 const MESSAGES: usize = 0;
+
+/// What the tap's thread remembers from message to message.
+#[derive(Default)]
+struct Seen {
+    wall: WallMap,
+    /// The highest number of each writer.
+    highest: HashMap<PublisherId, u64>,
+}
+
+impl Seen {
+    /// Whether a message comes after one that its writer published later.
+    fn is_reordered(&mut self, message: &Taken) -> bool {
+        let Some(number) = message.publication_sequence else { return false };
+        let highest = self.highest.entry(message.publisher).or_insert(number);
+        let reordered = number < *highest;
+        *highest = number.max(*highest);
+        reordered
+    }
+}
 
 /// What the tap's thread shares with the rest of the gateway.
 pub(crate) struct Source {
@@ -58,18 +79,18 @@ impl Source {
         // Dropped with the sink, which tells that the tap has ended.
         let (alive, ended) = oneshot::channel();
         let source = Arc::clone(self);
-        let mut wall = WallMap::new();
+        let mut seen = Seen::default();
         let tap = Tap::start(tap_config, move |event| {
             let _alive = &alive;
-            source.take(event, &mut wall);
+            source.take(event, &mut seen);
         })?;
         Ok((tap, ended))
     }
 
     /// Runs on the tap's thread: nothing here waits.
-    fn take(&self, event: TapEvent, wall: &mut WallMap) {
+    fn take(&self, event: TapEvent, seen: &mut Seen) {
         match event {
-            TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, wall),
+            TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, seen),
             TapEvent::Taken { message, .. } => self.census(&message),
             TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
                 self.message_lost.store(total as u64, Ordering::Relaxed);
@@ -89,8 +110,8 @@ impl Source {
         }
     }
 
-    fn message(&self, message: Taken, wall: &mut WallMap) {
-        if let Some(step) = wall.observe(message.bracket) {
+    fn message(&self, message: Taken, seen: &mut Seen) {
+        if let Some(step) = seen.wall.observe(message.bracket) {
             let ms = step.by / 1_000_000;
             self.event(
                 "wall_clock_step",
@@ -100,12 +121,14 @@ impl Source {
                 ),
             );
         }
+        let reordered = seen.is_reordered(&message);
         let arrival = Arrival {
             bytes: message.bytes,
             source_wall_ns: message.source_wall_ns,
             received_wall_ns: message.received_wall_ns,
             publication_sequence: message.publication_sequence,
             publisher: message.publisher,
+            reordered,
             taken_ns: message.taken_mono_ns,
             bracket: message.bracket,
         };

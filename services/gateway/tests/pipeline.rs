@@ -152,6 +152,7 @@ impl World {
             received_wall_ns: WALL + now - MS,
             publication_sequence: Some(number),
             publisher: PublisherId([1; 16]),
+            reordered: false,
             taken_ns: now,
             bracket: WallBracket { mono_before: now, wall: WALL + now, mono_after: now },
         };
