@@ -2,8 +2,7 @@
 
 use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
-use crate::lane::taken_ns;
-use crate::report::Dataset;
+use crate::report::{Dataset, accounts};
 use hopwatch_model::{Census, Class, ClientTrace, Leg, Trace, TraceId};
 use std::collections::BTreeMap;
 
@@ -36,10 +35,11 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
     let mut header: Vec<String> = IDENTITY.iter().chain(&SPANS).map(|s| (*s).to_owned()).collect();
     header.extend(legs.iter().map(|leg| format!("{leg}_ns")));
     out.write_record(&header)?;
-    let census: Vec<&Census> = data.census.iter().map(|(_, census)| census).collect();
-    let mut sorted: Vec<&Trace> = data.traces.iter().collect();
-    sorted.sort_by_key(|trace| (trace.lane.as_str(), taken_ns(trace), trace.id));
-    for trace in sorted {
+    for (account, trace) in accounts(data)
+        .iter()
+        .flat_map(|(_, account)| account.fresh.iter().map(move |trace| (account, *trace)))
+    {
+        let census: Vec<&Census> = account.ledger.census().collect();
         let parts = decompose(trace, &census).unwrap_or_default();
         let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map(|stamp| stamp.ns);
         let mut cells = vec![

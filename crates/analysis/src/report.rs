@@ -110,9 +110,8 @@ pub fn report(
     environment: BTreeMap<String, String>,
     budget: &Budget,
 ) -> Report {
-    let mut traces: Vec<&Trace> = data.traces.iter().collect();
-    traces.sort_by_key(|trace| (taken_ns(trace), trace.id));
-    let by_id: BTreeMap<TraceId, &Trace> = traces.iter().map(|t| (t.id, *t)).collect();
+    let accounts = accounts(data);
+    let by_id: BTreeMap<TraceId, &Trace> = data.traces.iter().map(|t| (t.id, t)).collect();
     let mut acks: Vec<&ClientTrace> = data.clients.iter().collect();
     acks.sort_by_key(|ack| (ack.ack_received.ns, ack.client.clone(), ack.id));
     let mut tracker = GlassTracker::new();
@@ -124,32 +123,17 @@ pub fn report(
             Some((trace.lane.as_str(), Glass::of(ack, push, Some(trace))))
         })
         .collect();
-    let lanes: Vec<LaneReport> = data
-        .lanes
-        .values()
-        .map(|info| {
-            let mut ledger = LedgerBuilder::new();
-            for (_, account) in data.gone.iter().filter(|(l, _)| l == &info.name) {
-                ledger.observe_account(account);
-            }
-            let of_lane = |lane: &str| lane == info.name;
-            data.census
-                .iter()
-                .filter(|(l, _)| of_lane(l))
-                .for_each(|(_, c)| ledger.observe_census(c));
-            data.counters
-                .iter()
-                .filter(|c| of_lane(&c.lane))
-                .for_each(|c| ledger.observe_counters(c));
-            let of_this = traces.iter().filter(|t| of_lane(&t.lane));
-            let kept: Vec<&Trace> = of_this.filter(|t| ledger.observe_trace(t)).copied().collect();
-            let data = LaneData {
-                info: info.clone(),
-                traces: kept,
-                glass: glass.iter().filter(|(l, _)| of_lane(l)).map(|(_, g)| g.clone()).collect(),
-                census: ledger.census().collect(),
+    let lanes: Vec<LaneReport> = accounts
+        .iter()
+        .map(|(info, account)| {
+            let of_lane = |(lane, _): &&(&str, Glass)| *lane == info.name;
+            let lane = LaneData {
+                info: (*info).clone(),
+                traces: account.fresh.clone(),
+                glass: glass.iter().filter(of_lane).map(|(_, glass)| glass.clone()).collect(),
+                census: account.ledger.census().collect(),
             };
-            figures(&data, ledger.ledger(true))
+            figures(&lane, account.ledger.ledger(true))
         })
         .collect();
     let mut broadcasters = data.broadcasters.clone();
@@ -170,6 +154,35 @@ pub fn report(
         broadcasters,
         events,
     }
+}
+
+/// A lane's messages.
+pub(crate) struct LaneAccount<'a> {
+    pub(crate) ledger: LedgerBuilder,
+    /// Those that are kept, in the order in which they were taken, without duplicates.
+    pub(crate) fresh: Vec<&'a Trace>,
+}
+
+/// The account of each lane.
+pub(crate) fn accounts(data: &Dataset) -> Vec<(&LaneInfo, LaneAccount<'_>)> {
+    let mut traces: Vec<&Trace> = data.traces.iter().collect();
+    traces.sort_by_key(|trace| (taken_ns(trace), trace.id));
+    let of_lane = |info: &LaneInfo| {
+        let mut ledger = LedgerBuilder::new();
+        for (_, account) in data.gone.iter().filter(|(lane, _)| *lane == info.name) {
+            ledger.observe_account(account);
+        }
+        for (_, census) in data.census.iter().filter(|(lane, _)| *lane == info.name) {
+            ledger.observe_census(census);
+        }
+        for counters in data.counters.iter().filter(|counters| counters.lane == info.name) {
+            ledger.observe_counters(counters);
+        }
+        let of_this = traces.iter().copied().filter(|trace| trace.lane == info.name);
+        let fresh = of_this.filter(|trace| ledger.observe_trace(trace)).collect();
+        LaneAccount { ledger, fresh }
+    };
+    data.lanes.values().map(|info| (info, of_lane(info))).collect()
 }
 
 /// One run compares nothing: it says where the time goes, and leaves the decision open.
