@@ -70,48 +70,49 @@ pub(crate) struct Run {
     pub(crate) budget: BudgetArgs,
 }
 
-/// What is measured, and how.
+/// What is measured, and how. A flag that isn't given is left to the configuration file, the
+/// environment and the programs' own defaults, which the help repeats.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Pipeline {
-    /// Messages a second of each robot
-    #[arg(long, default_value_t = 1.0, value_name = "HZ")]
-    pub(crate) rate: f64,
-    /// How many robots
-    #[arg(long, default_value_t = 1)]
-    pub(crate) robots: u32,
-    /// QoS of the topic
-    #[arg(long, value_enum, default_value_t = Qos::BestEffort)]
-    pub(crate) qos: Qos,
-    /// Serialized size of a message, at least
-    #[arg(long, default_value_t = 0, value_name = "BYTES")]
-    pub(crate) payload_bytes: usize,
-    /// Model time of the AI service
-    #[arg(long, default_value_t = 1000.0, value_name = "MS")]
-    pub(crate) ai_ms: f64,
-    /// Spread of a lognormal model time; 0 is fixed
-    #[arg(long, default_value_t = 0.0)]
-    pub(crate) ai_sigma: f64,
-    /// Requests that the AI service works on at once
-    #[arg(long, default_value_t = 64, value_name = "N")]
-    pub(crate) ai_concurrency: usize,
-    /// Share of requests that the AI service fails, 0 to 1
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
-    pub(crate) ai_failure_rate: f64,
+    /// Messages a second of each robot [default: 1]
+    #[arg(long, value_name = "HZ")]
+    pub(crate) rate: Option<f64>,
+    /// How many robots, at most 1000 [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) robots: Option<u32>,
+    /// QoS of the topic [default: best-effort]
+    #[arg(long, value_enum)]
+    pub(crate) qos: Option<Qos>,
+    /// Serialized size of a message, at least [default: 0]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) payload_bytes: Option<usize>,
+    /// Model time of the AI service [default: 1000]
+    #[arg(long, value_name = "MS")]
+    pub(crate) ai_ms: Option<f64>,
+    /// Spread of a lognormal model time; 0 is fixed [default: 0]
+    #[arg(long)]
+    pub(crate) ai_sigma: Option<f64>,
+    /// Requests that the AI service works on at once [default: 64]
+    #[arg(long, value_name = "N")]
+    pub(crate) ai_concurrency: Option<usize>,
+    /// Share of requests that the AI service fails, 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) ai_failure_rate: Option<f64>,
     /// An AI service of your own, instead of ours
     #[arg(long, value_name = "URL")]
     pub(crate) ai_url: Option<String>,
-    /// Link to both services
-    #[arg(long, value_enum, default_value_t = Link::Http1)]
-    pub(crate) link: Link,
-    /// Messages that the gateway works on at once
-    #[arg(long, default_value_t = 64, value_name = "N")]
-    pub(crate) in_flight: usize,
+    /// Link to both services [default: http1]
+    #[arg(long, value_enum)]
+    pub(crate) link: Option<Link>,
+    /// Messages that the gateway works on at once [default: 64]
+    #[arg(long, value_name = "N")]
+    pub(crate) in_flight: Option<usize>,
     /// One message after the other, as a callback that blocks its executor does
     #[arg(long)]
     pub(crate) serial: bool,
-    /// ROS topic
-    #[arg(long, default_value = "/robot_messages")]
-    pub(crate) topic: String,
+    /// ROS topic [default: /robot_messages]
+    #[arg(long)]
+    pub(crate) topic: Option<String>,
     /// ROS domain; default: ROS_DOMAIN_ID, else one of our own for simulated robots, else 0
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
     pub(crate) domain: Option<u8>,

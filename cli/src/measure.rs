@@ -122,7 +122,16 @@ fn begin(
     if plan.simulate {
         stack.start_robots(&plan.pipeline, plan.time, ros, logs)?;
     } else {
-        eprintln!("waiting for messages on {}", plan.pipeline.topic);
+        let of = |key: &str, default: &str| {
+            let own = ros.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            own.or_else(|| std::env::var(key).ok()).unwrap_or_else(|| default.to_owned())
+        };
+        eprintln!(
+            "waiting for messages in ROS domain {}, discovery range {} (robots on other hosts need \
+             ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET)",
+            of("ROS_DOMAIN_ID", "0"),
+            of("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+        );
     }
     Collector::at(addresses.collector)
 }

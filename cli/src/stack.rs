@@ -67,9 +67,11 @@ impl Stack {
         let services = &mut self.services;
         let collector = listening(services, start("collector", ports.collector, &[])?).await?;
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
+        let mut own = gateway_args(pipeline);
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
+            own.push(s("--ai-gets-token"));
             let ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
             format!("http://{}/v1/infer", listening(services, ai).await?)
         };
@@ -83,7 +85,6 @@ impl Stack {
             ];
             page = Some(listening(services, start("web-ui", port, &feeds)?).await?);
         }
-        let mut own = gateway_args(pipeline);
         own.push(flag("ai-url", ai_url));
         own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
         own.extend(records);
@@ -101,13 +102,17 @@ impl Stack {
         logs: &Path,
     ) -> anyhow::Result<()> {
         let mut args = common(pipeline);
-        args.extend([
-            flag("robots", pipeline.robots),
-            flag("rate", pipeline.rate),
-            flag("qos", name(&pipeline.qos)),
-            flag("payload-bytes", pipeline.payload_bytes),
-            flag("topic", &pipeline.topic),
-        ]);
+        args.extend(
+            [
+                given("robots", pipeline.robots.as_ref()),
+                given("rate", pipeline.rate.as_ref()),
+                given("qos", pipeline.qos.as_ref().map(name)),
+                given("payload-bytes", pipeline.payload_bytes.as_ref()),
+                given("topic", pipeline.topic.as_ref()),
+            ]
+            .into_iter()
+            .flatten(),
+        );
         if let Some(time) = time {
             args.extend([s("--for"), format!("{}ms", time.as_millis())]);
         }
@@ -182,25 +187,29 @@ fn common(pipeline: &Pipeline) -> Vec<String> {
 }
 
 fn ai_args(pipeline: &Pipeline) -> Vec<String> {
-    vec![
-        flag("model-ms", pipeline.ai_ms),
-        flag("sigma", pipeline.ai_sigma),
-        flag("concurrency", pipeline.ai_concurrency),
-        flag("failure-rate", pipeline.ai_failure_rate),
+    [
+        given("model-ms", pipeline.ai_ms.as_ref()),
+        given("sigma", pipeline.ai_sigma.as_ref()),
+        given("concurrency", pipeline.ai_concurrency.as_ref()),
+        given("failure-rate", pipeline.ai_failure_rate.as_ref()),
     ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
-    let mut args = vec![
-        flag("qos", name(&pipeline.qos)),
-        flag("topic", &pipeline.topic),
-        flag("link", name(&pipeline.link)),
-        flag("in-flight", pipeline.in_flight),
-    ];
-    if pipeline.serial {
-        args.push(s("--serial"));
-    }
-    args
+    let serial = pipeline.serial.then(|| s("--serial"));
+    [
+        given("qos", pipeline.qos.as_ref().map(name)),
+        given("topic", pipeline.topic.as_ref()),
+        given("link", pipeline.link.as_ref().map(name)),
+        given("in-flight", pipeline.in_flight.as_ref()),
+        serial,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn s(text: &str) -> String {
@@ -210,6 +219,11 @@ fn s(text: &str) -> String {
 /// In one word, so that a value that begins with a minus is taken for a value.
 fn flag(name: &str, value: impl std::fmt::Display) -> String {
     format!("--{name}={value}")
+}
+
+/// The same for a value that may have been left to the configuration.
+fn given(name: &str, value: Option<impl std::fmt::Display>) -> Option<String> {
+    value.map(|value| flag(name, value))
 }
 
 /// Makes the folder of a run and the one for its logs.

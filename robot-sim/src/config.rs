@@ -10,12 +10,12 @@ use std::time::Duration;
 hopwatch_kit::config! {
     /// What the robots are to do.
     pub struct Config, Flags {
-        /// How many robots.
+        /// How many robots, at most 1000: each is a node of its own.
         robots: NonZeroU32 = NonZeroU32::MIN,
         /// Messages a second, for each robot.
         rate: Rate = Rate(1.0),
         /// What the publishers offer: reliable (KEEP_LAST 10) or best-effort (KEEP_LAST 1).
-        qos: Reliability = Reliability::Reliable,
+        qos: Reliability = Reliability::BestEffort,
         /// Messages that a publisher keeps, instead of what `qos` says.
         depth: Option<NonZeroU32> = None,
         /// Serialized size that messages are padded to (in `error_message`), in bytes.

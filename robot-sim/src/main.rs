@@ -1,5 +1,6 @@
 //! `hopwatch-robot-sim`: see the library.
 
+use hopwatch_kit::config::Refused;
 use hopwatch_kit::service::Identity;
 use hopwatch_robot_sim::{Config, Flags, domain, run};
 use std::io::Write;
@@ -12,8 +13,16 @@ const IDENTITY: Identity = Identity {
     version: env!("CARGO_PKG_VERSION"),
 };
 
+/// Each robot is a node with DDS entities of its own.
+const MOST_ROBOTS: u32 = 1000;
+
 fn main() -> ExitCode {
     hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, |config, shutdown| async {
+        let robots = config.robots.get();
+        if robots > MOST_ROBOTS {
+            let why = format!("robots must be at most {MOST_ROBOTS}, not {robots}");
+            return Err(Refused(why).into());
+        }
         domain::enter(config.domain)?;
         let summary = run(config, shutdown).await?;
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&summary)?)?;

@@ -126,8 +126,14 @@ fn finish(child: Child) -> (Summary, String) {
 #[test]
 fn what_two_robots_publish_arrives_and_their_censuses_tell_of_it() {
     let reader = Reader::start(70, Qos { depth: 200, ..Qos::RELIABLE });
-    let robots =
-        start(&["--domain=70", "--robots=2", "--rate=50", "--count=100", "--payload-bytes=600"]);
+    let robots = start(&[
+        "--domain=70",
+        "--qos=reliable",
+        "--robots=2",
+        "--rate=50",
+        "--count=100",
+        "--payload-bytes=600",
+    ]);
     let (messages, censuses) = reader.read(2);
     let (summary, _) = finish(robots);
 
@@ -189,7 +195,7 @@ fn a_late_reader_learns_the_last_counts() {
 #[test]
 fn a_signal_ends_it_in_order() {
     let reader = Reader::start(72, Qos::RELIABLE);
-    let robots = start(&["--domain=72", "--rate=100", "--linger=100ms"]);
+    let robots = start(&["--domain=72", "--qos=reliable", "--rate=100", "--linger=100ms"]);
     let taken =
         reader.events.iter().find(|event| matches!(event, TapEvent::Taken { subscription: 0, .. }));
     assert!(taken.is_some());
@@ -206,8 +212,9 @@ fn a_signal_ends_it_in_order() {
 
 #[test]
 fn a_missing_subscriber_is_a_clear_error() {
-    let output =
-        start(&["--domain=73", "--count=1", "--wait-timeout=300ms"]).wait_with_output().unwrap();
+    let output = start(&["--domain=73", "--qos=reliable", "--count=1", "--wait-timeout=300ms"])
+        .wait_with_output()
+        .unwrap();
     let log = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(4), "{log}");
     for part in ["no subscriber of /robot_messages", "domain 73", "RELIABLE"] {

@@ -3,6 +3,7 @@
 use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
 use crate::report::{Dataset, accounts};
+use crate::units::plain;
 use hopwatch_model::{Census, Class, ClientTrace, Leg, Trace, TraceId};
 use std::collections::BTreeMap;
 
@@ -112,7 +113,7 @@ fn number<T: ToString>(value: Option<T>) -> String {
 }
 
 fn text(value: &str) -> String {
-    let clean: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean = plain(value);
     if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }
 }
 

@@ -68,15 +68,19 @@ impl GlassTracker {
     /// browser_received), as far as all exchanges so far prove it.
     pub fn observe(&mut self, ack: &ClientTrace) -> (Ns, Ns) {
         let offset = self.offsets.entry(ack.client.clone()).or_default();
+        // A browser's clock goes in steps: a reading may be a step too low (it is rounded down),
+        // or, where it is jittered against timing attacks, a step too high. Each reading is an
+        // interval, and both ends count.
+        let step = ack.resolution_ns.max(0);
         offset.observe(&Exchange {
             near_sent: ack.frame_sent.ns,
-            far_received: ack.received.ns,
-            far_sent: ack.ack_sent.ns,
+            far_received: ack.received.ns.saturating_add(step),
+            far_sent: ack.ack_sent.ns.saturating_sub(step),
             near_received: ack.ack_received.ns,
         });
         let raw = ack.received.ns.saturating_sub(ack.frame_sent.ns);
         let (lo, hi) = offset.at(ack.ack_received.ns).unwrap_or((raw, raw));
-        (raw.saturating_sub(hi), raw.saturating_sub(lo))
+        (raw.saturating_sub(hi).saturating_sub(step), raw.saturating_sub(lo).saturating_add(step))
     }
 
     /// How many epochs a browser's clock has had: more than one means that it stepped.
@@ -114,15 +118,47 @@ mod tests {
             painted: Some(Stamp::new(browser.clone(), 1_350 + ahead)),
             ack_sent: Stamp::new(browser, 1_360 + ahead),
             ack_received: Stamp::new(server, 1_560),
-            resolution_ns: 5_000,
+            resolution_ns: 100,
         };
         let glass = Glass::of(&ack, tracker.observe(&ack), Some(&trace));
         assert_eq!((glass.fanout_ns, glass.paint_ns), (Some(100), Some(50)));
         assert!(glass.push_ns.0 <= 300 && 300 <= glass.push_ns.1, "{:?}", glass.push_ns);
         // All that one exchange leaves open is the time on the wire, both ways, plus drift.
-        assert!(glass.push_ns.1 - glass.push_ns.0 <= 500 + 4 * 50, "{:?}", glass.push_ns);
+        assert!(glass.push_ns.1 - glass.push_ns.0 <= 500 + 4 * 50 + 4 * 100, "{:?}", glass.push_ns);
         let (lo, hi) = glass.glass_ns.unwrap();
         assert!(lo <= 850 && 850 <= hi);
         assert_eq!(Glass::of(&ack, glass.push_ns, None).fanout_ns, None);
+    }
+    proptest::proptest! {
+        /// Coarse browser clocks (1 ms in Firefox) round stamps down: the interval still holds
+        /// the truth, and no step of the clock is seen where there was none.
+        #[test]
+        fn coarse_clocks_keep_the_truth(
+            ahead in -1_000_000_000i64..1_000_000_000,
+            step in 1i64..2_000_000,
+            ways in proptest::collection::vec((0i64..300_000, 0i64..20_000_000, 0i64..300_000), 1..60),
+        ) {
+            let (server, browser) = (ClockId::new(GATEWAY), ClockId::browser("c"));
+            let floor = |near: Ns| (near + ahead).div_euclid(step) * step;
+            let mut tracker = GlassTracker::new();
+            let mut now = 0;
+            for (out, paint, back) in ways {
+                let (received, sent) = (now + out, now + out + paint);
+                let ack = ClientTrace {
+                    id: trace_of(&[]).id,
+                    client: "c".into(),
+                    frame_sent: Stamp::new(server.clone(), now),
+                    received: Stamp::new(browser.clone(), floor(received)),
+                    painted: None,
+                    ack_sent: Stamp::new(browser.clone(), floor(sent)),
+                    ack_received: Stamp::new(server.clone(), sent + back),
+                    resolution_ns: step,
+                };
+                let (lo, hi) = tracker.observe(&ack);
+                proptest::prop_assert!(lo <= out && out <= hi, "{} not in [{}, {}]", out, lo, hi);
+                now = sent + back + 1_000_000;
+            }
+            proptest::prop_assert!(tracker.epochs().all(|(_, epochs)| epochs == 1));
+        }
     }
 }

@@ -224,9 +224,15 @@ impl LedgerBuilder {
 
     fn ledger_of(&self, ended: bool, stopped: bool) -> Ledger {
         let mut notes = Vec::new();
-        let writers = self.writers(&mut notes);
+        let mut writers = self.writers(&mut notes);
         let known: u64 = self.outcomes.values().sum();
         let named = writers.before + writers.gaps + known;
+        let held = self.counters.as_ref().map_or(0, |c| c.queued + c.working);
+        // What robots without a census published is known by what was taken of them; the
+        // gateway holds some of it still.
+        if writers.source != PublishedSource::Census && !ended {
+            writers.published = writers.published.max(named + held);
+        }
         let rest = writers.published.saturating_sub(named);
         let mut reconciles = writers.published >= named;
         if !reconciles {
@@ -235,7 +241,6 @@ impl LedgerBuilder {
                 named, writers.published
             ));
         }
-        let held = self.counters.as_ref().map_or(0, |c| c.queued + c.working);
         let in_flight = if ended { rest.min(held) } else { rest };
         if ended {
             reconciles &= self.check_counters(stopped, &mut notes);
@@ -270,7 +275,12 @@ impl LedgerBuilder {
     /// The gateway's own counters against the outcomes that arrived. Of a gateway that has
     /// stopped, they must be its last ones.
     fn check_counters(&self, stopped: bool, notes: &mut Vec<String>) -> bool {
-        let Some(c) = &self.counters else { return true };
+        let Some(c) = &self.counters else {
+            if stopped && self.seen() > 0 {
+                notes.push("the gateway's counters never arrived".to_owned());
+            }
+            return !stopped || self.seen() == 0;
+        };
         let told = self.seen() + c.queued + c.working;
         if c.records_dropped > 0 {
             notes.push(format!(

@@ -16,7 +16,7 @@ pub fn markdown(report: &Report) -> String {
     put(
         &mut out,
         &format!(
-            "Started {}, {:.1} s, `hopwatch {}`.",
+            "Started {}, {:.1} s, hopwatch {}.",
             cell(&run.started),
             run.duration_s,
             cell(&run.command.join(" "))
@@ -64,7 +64,7 @@ pub fn markdown(report: &Report) -> String {
 
 fn of_lane(out: &mut String, lane: &LaneReport) {
     put(out, &format!("\n## Lane {}\n", cell(&lane.name)));
-    put(out, &format!("`{}` · {} · {}\n", cell(&lane.topic), lane.qos, lane.transport));
+    put(out, &format!("{} · {} · {}\n", cell(&lane.topic), cell(&lane.qos), cell(&lane.transport)));
     for line in ledger_lines(&lane.ledger) {
         put(out, &format!("- {}", cell(line.trim())));
     }
@@ -160,10 +160,13 @@ fn put(out: &mut String, text: &str) {
 
 /// Text from outside can't break out of its cell or line, nor become markup.
 fn cell(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect::<String>()
-        .replace('|', "\\|")
-        .replace('<', "&lt;")
-        .replace('`', "'")
+    let mut out = String::with_capacity(text.len());
+    for c in crate::units::plain(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '#' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
 }

@@ -5,7 +5,7 @@ use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Hop, Trace, TraceId,
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Hop, Outcome, Trace, TraceId,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,22 +115,23 @@ pub fn report(
     let mut acks: Vec<&ClientTrace> = data.clients.iter().collect();
     acks.sort_by_key(|ack| (ack.ack_received.ns, ack.client.clone(), ack.id));
     let mut tracker = GlassTracker::new();
-    let glass: Vec<(&str, Glass)> = acks
-        .iter()
-        .filter_map(|ack| {
-            let push = tracker.observe(ack);
-            let trace = by_id.get(&ack.id).copied()?;
-            Some((trace.lane.as_str(), Glass::of(ack, push, Some(trace))))
-        })
-        .collect();
+    let mut glass: BTreeMap<TraceId, Vec<Glass>> = BTreeMap::new();
+    for ack in acks {
+        let push = tracker.observe(ack);
+        if let Some(trace) = by_id.get(&ack.id) {
+            glass.entry(ack.id).or_default().push(Glass::of(ack, push, Some(trace)));
+        }
+    }
     let lanes: Vec<LaneReport> = accounts
         .iter()
         .map(|(info, account)| {
-            let of_lane = |(lane, _): &&(&str, Glass)| *lane == info.name;
+            // Figures are of the same messages, whichever leg: those that went the whole way.
+            let delivered = |trace: &&&Trace| trace.outcome == Outcome::Delivered;
+            let whole = account.fresh.iter().filter(delivered);
             let lane = LaneData {
                 info: (*info).clone(),
                 traces: account.fresh.clone(),
-                glass: glass.iter().filter(of_lane).map(|(_, glass)| glass.clone()).collect(),
+                glass: whole.filter_map(|trace| glass.get(&trace.id)).flatten().cloned().collect(),
                 census: account.ledger.census().collect(),
             };
             figures(&lane, account.ledger.ledger(true))
@@ -261,12 +262,13 @@ fn process(hop: Hop) -> &'static str {
 }
 
 impl Report {
-    /// How the run ended, by the exit codes of Hopwatch: 4 nothing was delivered, 3 unstable,
-    /// 1 budget missed, 0 within budget.
+    /// How the run ended, by the exit codes of Hopwatch: 4 nothing was delivered, 3 unstable or
+    /// not reconciled, 1 budget missed, 0 within budget.
     pub fn exit_code(&self) -> u8 {
         if self.lanes.iter().all(|lane| lane.ledger.delivered == 0) {
             4
-        } else if self.lanes.iter().any(|lane| lane.stability.unstable) {
+        } else if self.lanes.iter().any(|lane| lane.stability.unstable || !lane.ledger.reconciles) {
+            // No steady state, or an account that doesn't add up: nothing can be concluded.
             3
         } else {
             u8::from(!self.budget.passed)

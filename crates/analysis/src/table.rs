@@ -2,7 +2,7 @@
 
 use crate::lane::{LaneReport, Row};
 use crate::report::Report;
-use crate::units::{duration, maybe};
+use crate::units::{duration, maybe, plain};
 use hopwatch_model::{Failure, Ledger, Leg};
 use hopwatch_stats::Summary;
 use std::collections::BTreeMap;
@@ -139,12 +139,12 @@ fn figures(out: &mut String, name: &str, s: &Summary) {
     );
 }
 
-/// 13 + 7 + 8 × 10 = 100 columns.
+/// 16 + 7 + 8 × 9 = 95 columns.
 fn row(out: &mut String, cells: [String; 10]) {
     let [name, n, rest @ ..] = cells;
-    let mut text = format!("{name:<13}{n:>7}");
+    let mut text = format!("{name:<16}{n:>7}");
     for cell in rest {
-        let _infallible = write!(text, "{cell:>10}");
+        let _infallible = write!(text, "{cell:>9}");
     }
     line(out, &text);
 }
@@ -155,7 +155,7 @@ fn line(out: &mut String, text: &str) {
 
 /// At most 100 columns, and nothing that a terminal would obey.
 fn clip(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = plain(text);
     if text.chars().count() <= 100 { text } else { text.chars().take(99).chain(['…']).collect() }
 }
 

@@ -20,6 +20,17 @@ pub(crate) fn duration(ns: f64) -> String {
     }
 }
 
+/// Text from outside without what a terminal or a reader would obey: control characters, and
+/// the invisible ones that reorder or hide text.
+pub(crate) fn plain(text: &str) -> String {
+    let obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().map(|c| if obeyed(c) { ' ' } else { c }).collect()
+}
+
 /// The same of a whole number that may not exist.
 #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
 pub(crate) fn maybe(ns: Option<i64>) -> String {

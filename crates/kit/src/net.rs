@@ -4,8 +4,8 @@ use crate::config::Refused;
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use axum::{Json, Router, routing::get};
@@ -81,12 +81,30 @@ pub fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
     if allowed.iter().any(|a| a == origin) {
         return true;
     }
-    let Some((_, authority)) = origin.split_once("://") else { return false };
+    origin.split_once("://").is_some_and(|(_, authority)| is_this_machine(authority))
+}
+
+/// Whether `host[:port]` is this machine by a name that no attacker can take.
+fn is_this_machine(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(v6) => v6.split_once(']').map_or("", |(host, _)| host),
         None => authority.split_once(':').map_or(authority, |(host, _)| host),
     };
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Keeps web pages of elsewhere out of a service that listens on loopback: one can send a
+/// `POST` anywhere without asking (its `Origin` tells), and one whose own name resolves to
+/// 127.0.0.1 could read what is here (its `Host` tells).
+async fn keep_pages_out(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let foreign_post = request.method() == Method::POST && !origin_may(headers, &[]);
+    if foreign_post || !host.is_none_or(is_this_machine) {
+        let text = "this service is for programs and pages of this machine\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
+    next.run(request).await
 }
 
 /// Binds `address`; refuses an address beyond this machine unless there is a token.
@@ -134,6 +152,9 @@ where
 ///
 /// `TCP_NODELAY` is set on every connection: Nagle with delayed ACK costs 40 ms (METHOD 20).
 pub async fn serve(listener: TcpListener, app: Router, shutdown: Shutdown) -> anyhow::Result<()> {
+    let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    // Beyond loopback others reach it by names that we don't know; there the token guards.
+    let app = if loopback { app.layer(middleware::from_fn(keep_pages_out)) } else { app };
     let listener = listener.tap_io(|tcp| {
         let _best_effort = tcp.set_nodelay(true);
     });

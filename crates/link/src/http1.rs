@@ -48,11 +48,17 @@ impl Target {
             None => parsed.path().to_owned(),
         };
         let port = parsed.port_or_known_default().unwrap_or(80);
-        Ok(Self { host: host.to_owned(), port, path })
+        // A resolver wants an IPv6 address without its brackets.
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Self { host, port, path })
     }
 
     fn authority(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
     }
 }
 
@@ -88,6 +94,9 @@ impl Http1Config {
         }
     }
 }
+
+/// How long to wait for a connection ahead of the first request.
+const WARM: Duration = Duration::from_secs(2);
 
 type Connection = SendRequest<Full<Bytes>>;
 
@@ -135,8 +144,9 @@ impl Http1 {
     /// Opens a connection ahead of the first request, so that it finds a warm one.
     pub async fn warm(&self) -> Result<(), CallError> {
         if !self.config.fresh {
-            let connection = self.connect().await?;
-            self.keep(connection);
+            let connecting = tokio::time::timeout(WARM, self.connect());
+            let late = |_| CallError::new(Failure::TimedOut, "no connection within 2 s");
+            self.keep(connecting.await.map_err(late)??);
         }
         Ok(())
     }

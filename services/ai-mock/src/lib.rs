@@ -102,9 +102,9 @@ impl Handler for Service {
         if ai.places.available_permits() == 0 && ai.waiting.load(Ordering::Relaxed) >= limit {
             return ai.answer(StatusCode::SERVICE_UNAVAILABLE, None, "the line is full", &request);
         }
-        ai.waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting::new(&ai.waiting);
         let place = ai.places.acquire().await;
-        ai.waiting.fetch_sub(1, Ordering::Relaxed);
+        drop(waiting);
         let begun = ai.clock.now();
         let draw = ai.model.draw();
         ai.timer.sleep_until(begun.saturating_add(draw.model_ns)).await;
@@ -114,6 +114,22 @@ impl Handler for Service {
         } else {
             ai.answer(StatusCode::OK, Some(begun), "ok", &request)
         }
+    }
+}
+
+/// A request in the line. Dropped with the request: a caller that gives up leaves the line.
+struct Waiting<'a>(&'a AtomicU64);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

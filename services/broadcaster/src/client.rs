@@ -72,8 +72,9 @@ async fn write(
         let sent = match next {
             Ok(frame) => {
                 client.await_ack(frame.trace, shared.clock.now());
-                shared.counts.frames_sent.fetch_add(1, Ordering::Relaxed);
-                send(shared, &mut sink, Message::Text(frame.text)).await
+                let sent = send(shared, &mut sink, Message::Text(frame.text)).await;
+                shared.counts.frames_sent.fetch_add(u64::from(sent), Ordering::Relaxed);
+                sent
             }
             Err(RecvError::Lagged(count)) => {
                 shared.counts.frames_dropped.fetch_add(count, Ordering::Relaxed);
@@ -158,9 +159,13 @@ impl Client {
                 None => return false,
             }
         };
-        // A page's stamps must at least be in order; else they are no stamps.
+        // A page's stamps must be in order, and the page can't have held the message for longer
+        // than it took to come back (but for the clock's steps and drift); else they are none.
         let last = item.painted_ns.unwrap_or(item.received_ns);
-        if item.received_ns < 0 || last < item.received_ns || ack_sent < last {
+        let held = ack_sent.saturating_sub(item.received_ns);
+        let away = ack_received.saturating_sub(frame_sent);
+        let allowed = away + away / 1000 + 2 * i64::from(resolution_ns);
+        if item.received_ns < 0 || last < item.received_ns || ack_sent < last || held > allowed {
             return false;
         }
         shared.counts.acks.fetch_add(1, Ordering::Relaxed);

@@ -40,7 +40,7 @@ hopwatch_kit::config! {
         /// Address to listen on
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8002)),
         /// Messages that are kept for the report, the newest ones; the ledger counts all
-        keep_messages: usize = 200_000,
+        keep_messages: usize = 50_000,
         /// Messages whose figures the live page shows, the newest ones of a lane
         window: usize = 1000,
         /// Snapshots a second for the live page

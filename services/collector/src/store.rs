@@ -13,6 +13,8 @@ use std::time::Instant;
 
 /// Events that are kept, the newest ones.
 const EVENTS: usize = 100;
+/// The same of one kind.
+const EVENTS_OF_A_KIND: usize = 10;
 /// Entries of one source that may arrive out of order before the gap is taken for good.
 const OUT_OF_ORDER: usize = 100_000;
 
@@ -170,6 +172,13 @@ impl Store {
 
     fn event(&mut self, event: EventRecord) {
         let at = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // One kind must not push the others out.
+        let alike = |(_, known): &(u64, EventRecord)| known.event == event.event;
+        if self.events.iter().filter(|e| alike(e)).count() >= EVENTS_OF_A_KIND
+            && let Some(oldest) = self.events.iter().position(alike)
+        {
+            self.events.remove(oldest);
+        }
         if self.events.len() == EVENTS {
             self.events.pop_front();
         }

@@ -4,8 +4,9 @@ use crate::config::Config;
 use crate::intake::Arrival;
 use crate::pipeline::Pipeline;
 use hopwatch_clocksync::WallMap;
+use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::RecordSender;
-use hopwatch_model::PublisherId;
+use hopwatch_model::{Ns, PublisherId};
 use hopwatch_tap::{
     Durability, Qos, Reliability, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
     TypeSupport,
@@ -27,9 +28,24 @@ struct Seen {
     wall: WallMap,
     /// The highest number of each writer.
     highest: HashMap<PublisherId, u64>,
+    /// When an event of a kind was told last, monotonic ns.
+    told: HashMap<&'static str, Ns>,
 }
 
+/// An event that comes with every message is told so often: what matters is in the counters.
+const EVENT_PAUSE_NS: Ns = 1_000_000_000;
+
 impl Seen {
+    /// Whether an event of this kind may be told again.
+    fn may_tell(&mut self, event: &'static str) -> bool {
+        let now = mono_ns();
+        let told = self.told.get(event).is_none_or(|last| now - last >= EVENT_PAUSE_NS);
+        if told {
+            self.told.insert(event, now);
+        }
+        told
+    }
+
     /// Whether a message comes after one that its writer published later.
     fn is_reordered(&mut self, message: &Taken) -> bool {
         let Some(number) = message.publication_sequence else { return false };
@@ -91,16 +107,18 @@ impl Source {
     fn take(&self, event: TapEvent, seen: &mut Seen) {
         match event {
             TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, seen),
-            TapEvent::Taken { message, .. } => self.census(&message),
+            TapEvent::Taken { message, .. } => self.census(&message, seen),
             TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
                 self.message_lost.store(total as u64, Ordering::Relaxed);
                 let text = format!("DDS reports {total} messages lost so far on the topic");
-                self.event("message_lost", text);
+                if seen.may_tell("message_lost") {
+                    self.event("message_lost", text);
+                }
             }
             TapEvent::IncompatibleQos { subscription: MESSAGES, advice, .. } => {
                 self.event("incompatible_qos", advice);
             }
-            TapEvent::TakeFailed { total, detail, .. } => {
+            TapEvent::TakeFailed { total, detail, .. } if seen.may_tell("take_failed") => {
                 self.event("take_failed", format!("{total} messages could not be taken: {detail}"));
             }
             TapEvent::Matched { subscription: MESSAGES, current, .. } => {
@@ -137,14 +155,19 @@ impl Source {
         }
     }
 
-    fn census(&self, message: &Taken) {
+    fn census(&self, message: &Taken, seen: &mut Seen) {
         match decode_census(&message.bytes) {
             Ok(Some(census)) => {
                 let record = CensusRecord::new(&self.pipeline.lane, &census);
                 self.records.send(Record::Census(record));
             }
-            Ok(None) => self.event("bad_census", "a census has impossible counts".to_owned()),
-            Err(error) => self.event("bad_census", format!("a census can't be read: {error}")),
+            Ok(None) if seen.may_tell("bad_census") => {
+                self.event("bad_census", "a census has impossible counts".to_owned());
+            }
+            Err(error) if seen.may_tell("bad_census") => {
+                self.event("bad_census", format!("a census can't be read: {error}"));
+            }
+            Ok(None) | Err(_) => {}
         }
     }
 
