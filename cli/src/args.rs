@@ -75,7 +75,7 @@ pub(crate) struct Run {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Pipeline {
     /// Messages a second of each robot [default: 1]
-    #[arg(long, value_name = "HZ")]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     pub(crate) rate: Option<f64>,
     /// How many robots, at most 1000 [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -83,20 +83,20 @@ pub(crate) struct Pipeline {
     /// QoS of the topic [default: best-effort]
     #[arg(long, value_enum)]
     pub(crate) qos: Option<Qos>,
-    /// Serialized size of a message, at least [default: 0]
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) payload_bytes: Option<usize>,
+    /// Serialized size of a message, at least; at most 4000000 [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=4_000_000))]
+    pub(crate) payload_bytes: Option<u32>,
     /// Model time of the AI service [default: 1000]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     pub(crate) ai_ms: Option<f64>,
     /// Spread of a lognormal model time; 0 is fixed [default: 0]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub(crate) ai_sigma: Option<f64>,
     /// Requests that the AI service works on at once [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) ai_concurrency: Option<usize>,
     /// Share of requests that the AI service fails, 0 to 1 [default: 0]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) ai_failure_rate: Option<f64>,
     /// An AI service of your own, instead of ours
     #[arg(long, value_name = "URL")]

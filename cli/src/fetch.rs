@@ -42,7 +42,7 @@ impl Collector {
             headers.insert(reqwest::header::AUTHORIZATION, value);
         }
         let client = reqwest::Client::builder()
-            .timeout(Duration::from_secs(30))
+            .timeout(Duration::from_secs(15))
             .no_proxy()
             .default_headers(headers)
             .build()

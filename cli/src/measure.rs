@@ -102,7 +102,12 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         interrupted: ended.reason(),
         ..RunInfo::default()
     };
-    let code = finish(stack, &collector, run, environment, &plan.budget, &out).await?;
+    let finishing = finish(stack, &collector, run, environment, &plan.budget, &out);
+    let code = tokio::select! {
+        code = finishing => code?,
+        // Asked again while the end itself hangs: dropped children are killed.
+        _ = interrupts.next() => anyhow::bail!("stopped at once; nothing was reported"),
+    };
     eprintln!("report: {} ({:.0} s in all)", out.display(), clock.elapsed().as_secs_f64());
     Ok(if matches!(ended, Ended::Failed(_)) { exit::FAILED } else { code })
 }
@@ -230,8 +235,9 @@ async fn finish(
     let messages_not_kept = status.messages_not_kept;
     let run = RunInfo { id: status.run_id, messages_not_kept, ..run };
     let report = report(&data, run, environment, budget);
-    files::write(out, &report, &data, &records)?;
+    // Shown first: a folder that is gone must not take the summary with it.
     write!(std::io::stdout(), "{}", table(&report)).context("failed to print the table")?;
+    files::write(out, &report, &data, &records)?;
     Ok(report.exit_code())
 }
 
@@ -264,10 +270,11 @@ fn ros_environment(plan: &Plan) -> Vec<(String, String)> {
     environment
 }
 
-/// SIGINT and SIGTERM.
+/// SIGINT, SIGTERM and SIGHUP (the terminal was closed).
 struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Signal,
 }
 
 impl Interrupts {
@@ -276,6 +283,7 @@ impl Interrupts {
         Ok(Self {
             interrupt: of(SignalKind::interrupt())?,
             terminate: of(SignalKind::terminate())?,
+            hangup: of(SignalKind::hangup())?,
         })
     }
 
@@ -283,6 +291,7 @@ impl Interrupts {
         tokio::select! {
             _ = self.interrupt.recv() => "Ctrl-C",
             _ = self.terminate.recv() => "SIGTERM",
+            _ = self.hangup.recv() => "SIGHUP",
         }
     }
 }

@@ -30,18 +30,18 @@ fn wrong_words_are_refused() {
     }
 }
 
-/// Numbers that only the programs themselves can judge.
+/// Whether the command line or the program that would use them judges them.
 #[test]
-fn impossible_values_are_refused_by_the_program_that_would_use_them() {
+fn impossible_values_are_refused_with_their_limits() {
     let world = World::new();
     for (words, said) in [
-        ("run --ai-ms=-1", ["ai-mock", "model_ms"]),
-        ("run --ai-failure-rate 2", ["ai-mock", "failure_rate"]),
-        ("run --in-flight 0", ["gateway", "in_flight"]),
-        ("run --ai-url ftp://127.0.0.1/x", ["gateway", "ftp://127.0.0.1/x"]),
-        ("run --rate 0", ["robot-sim", "rate"]),
-        ("run --rate nan", ["robot-sim", "rate"]),
-        ("run --robots 0", ["robot-sim", "robots"]),
+        ("run --ai-ms=-1", ["model_ms", "between 0 and"]),
+        ("run --ai-failure-rate 2", ["failure_rate", "between 0 and 1"]),
+        ("run --in-flight 0", ["in_flight", "between 1 and"]),
+        ("run --ai-url ftp://127.0.0.1/x", ["ftp://127.0.0.1/x", "http://"]),
+        ("run --rate 0", ["rate", "above 0"]),
+        ("run --rate nan", ["rate", "above 0"]),
+        ("run --robots 0", ["robots", "0"]),
     ] {
         refused(&world, words, &said);
     }

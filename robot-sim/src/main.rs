@@ -15,12 +15,19 @@ const IDENTITY: Identity = Identity {
 
 /// Each robot is a node with DDS entities of its own.
 const MOST_ROBOTS: u32 = 1000;
+/// Larger messages overrun what DDS fragments.
+const MOST_BYTES: u32 = 64 << 20;
 
 fn main() -> ExitCode {
     hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, |config, shutdown| async {
         let robots = config.robots.get();
         if robots > MOST_ROBOTS {
             let why = format!("robots must be at most {MOST_ROBOTS}, not {robots}");
+            return Err(Refused(why).into());
+        }
+        if config.payload_bytes > MOST_BYTES {
+            let why =
+                format!("payload_bytes must be at most {MOST_BYTES}, not {}", config.payload_bytes);
             return Err(Refused(why).into());
         }
         domain::enter(config.domain)?;

@@ -84,7 +84,7 @@ pub struct LegFigures {
     /// False when the half-width exceeds both 10 % of the leg and 0.1 ms: read the interval,
     /// not the figure (METHOD 4).
     pub resolved: bool,
-    /// How many were negative: kept in the figures, and a sign of a clock that lies.
+    /// How many were negative by more than their half-width: kept in the figures, and a sign of a clock that lies.
     pub negative: usize,
 }
 
@@ -230,7 +230,7 @@ fn leg_figures(leg: Leg, lengths: &[(Ns, Ns)]) -> LegFigures {
         summary,
         half_width_ns,
         resolved: half_width_ns <= tenth.max(TENTH_MS),
-        negative: lengths.iter().filter(|(ns, _)| *ns < 0).count(),
+        negative: lengths.iter().filter(|(ns, half)| *ns < -*half).count(),
     }
 }
 

@@ -226,8 +226,14 @@ impl LedgerBuilder {
         let mut notes = Vec::new();
         let mut writers = self.writers(&mut notes);
         let known: u64 = self.outcomes.values().sum();
-        let named = writers.before + writers.gaps + known;
         let held = self.counters.as_ref().map_or(0, |c| c.queued + c.working);
+        if !ended {
+            // A hole in the outcomes may be a message that is still worked on: as long as
+            // messages are on their way, only the tap knows what was really missed.
+            let missed = self.counters.as_ref().map_or(0, |c| c.missed);
+            writers.gaps = writers.gaps.min(missed);
+        }
+        let named = writers.before + writers.gaps + known;
         // What robots without a census published is known by what was taken of them; the
         // gateway holds some of it still.
         if writers.source != PublishedSource::Census && !ended {

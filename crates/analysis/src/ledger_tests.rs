@@ -73,6 +73,24 @@ fn before_the_end_the_rest_is_in_flight() {
     assert_eq!(b.ledger(true).lost_in_ros, 4);
 }
 
+/// A later message may be finished first: the hole is in flight, not lost, unless the tap says
+/// that it was missed.
+#[test]
+fn a_hole_that_is_worked_on_is_in_flight() {
+    let mut b = LedgerBuilder::new();
+    b.observe_census(&census(1, 4, false));
+    b.observe_trace(&taken(1, 1, Outcome::Delivered));
+    b.observe_trace(&taken(1, 4, Outcome::Delivered));
+    let mut now = GatewayCounters { taken: 3, working: 1, finished: 2, ..counters(3) };
+    now.last = false;
+    b.observe_counters(&now);
+    let l = b.ledger(false);
+    assert_eq!((l.lost_in_ros, l.in_flight, l.accounted()), (0, 2, 4));
+    b.observe_counters(&GatewayCounters { missed: 1, finished: 3, working: 0, ..now });
+    let l = b.ledger(false);
+    assert_eq!((l.lost_in_ros, l.in_flight, l.accounted()), (1, 1, 4));
+}
+
 #[test]
 fn a_robot_of_which_nothing_arrived_is_all_lost() {
     let mut b = LedgerBuilder::new();

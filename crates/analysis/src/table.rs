@@ -40,6 +40,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for text in ledger_lines(&lane.ledger) {
         wrapped(out, &text);
     }
+    if lane.ledger.published == 0 {
+        wrapped(out, "nothing was published on the topic, as far as this ROS domain shows");
+    }
     if lane.stability.unstable {
         wrapped(out, &lane.stability.reason);
         return;
@@ -144,7 +147,7 @@ fn row(out: &mut String, cells: [String; 10]) {
     let [name, n, rest @ ..] = cells;
     let mut text = format!("{name:<16}{n:>7}");
     for cell in rest {
-        let _infallible = write!(text, "{cell:>9}");
+        let _infallible = write!(text, " {cell:>8}");
     }
     line(out, &text);
 }

@@ -119,7 +119,7 @@ pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListe
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
             "failed to listen on {address}: another program has this port; stop it, or choose \
-             another with --listen (port 0 takes any free one)"
+             another with --listen (of `hopwatch up`: --page-port, --any-ports)"
         ),
         _ => anyhow::Error::new(error).context(format!("failed to listen on {address}")),
     })

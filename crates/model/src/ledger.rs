@@ -87,6 +87,10 @@ pub struct GatewayCounters {
     pub working: u64,
     /// Finished, with whatever outcome.
     pub finished: u64,
+    /// Numbers that writers gave to messages which were never taken: the gaps, as the tap saw
+    /// them in the order of the takes.
+    #[serde(default)]
+    pub missed: u64,
     /// DDS said so many messages were lost (MESSAGE_LOST), in all.
     pub message_lost: u64,
     /// Records that could not be kept for the collector.

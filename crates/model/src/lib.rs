@@ -15,4 +15,4 @@ pub use clock::{ClockId, DifferentClocks, Ns, Stamp};
 pub use hop::{Class, Hop, Leg};
 pub use ledger::{BroadcasterCounters, GatewayCounters, Ledger, PublishedSource};
 pub use outcome::{Failure, Outcome, Stage};
-pub use trace::{ClientTrace, PublisherId, REORDERED, Stamps, Trace, TraceId};
+pub use trace::{ClientTrace, IMPOSSIBLE_TIMING, PublisherId, REORDERED, Stamps, Trace, TraceId};

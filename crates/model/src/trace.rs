@@ -114,6 +114,9 @@ impl Stamps {
 /// The oddity of a message that was taken after one that its writer had published later.
 pub const REORDERED: &str = "reordered";
 
+/// The oddity of a message whose service told of a longer time than its round trip took.
+pub const IMPOSSIBLE_TIMING: &str = "impossible_timing";
+
 /// Everything the gateway knows of one message that it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {

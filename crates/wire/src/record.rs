@@ -164,7 +164,8 @@ fn bad(kind: &'static str, field: &'static str, text: &str) -> BadRecord {
 /// The oddities that this version knows; others that arrive are called "other".
 const ODDITIES: &[&str] = {
     use crate::robot_message::oddity::{BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8};
-    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8, hopwatch_model::REORDERED]
+    use hopwatch_model::{IMPOSSIBLE_TIMING, REORDERED};
+    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8, REORDERED, IMPOSSIBLE_TIMING]
 };
 
 impl From<&Trace> for TraceRecord {

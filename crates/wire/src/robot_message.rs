@@ -52,7 +52,8 @@ pub mod oddity {
     pub const NOT_UTF8: &str = "not_utf8";
     /// A text holds NUL.
     pub const HOLDS_NUL: &str = "holds_nul";
-    /// The header's time isn't a time: nanoseconds outside 0..10⁹, or beyond what fits.
+    /// The header's time is no Unix time: nanoseconds outside 0..10⁹, beyond what fits, or
+    /// before September 2001.
     pub const BAD_TIME: &str = "bad_time";
 }
 
@@ -89,13 +90,18 @@ impl<'a> RobotMessage<'a> {
     }
 }
 
+/// No robot message was published before September 2001: a header with an earlier time was not
+/// stamped, or by a clock that counts from something else (boot, a simulation).
+const EARLIEST_NS: Ns = 1_000_000_000_000_000_000;
+
 impl Header<'_> {
-    /// The time of publication in ns of Unix time; `None` when the fields aren't a time.
+    /// The time of publication in ns of Unix time; `None` when the fields aren't one.
     pub fn published_ns(&self) -> Option<Ns> {
         if !(0..1_000_000_000).contains(&self.timestamp_nsec) {
             return None;
         }
-        self.timestamp_sec.checked_mul(1_000_000_000)?.checked_add(self.timestamp_nsec)
+        let ns = self.timestamp_sec.checked_mul(1_000_000_000)?.checked_add(self.timestamp_nsec)?;
+        (ns >= EARLIEST_NS).then_some(ns)
     }
 }
 
@@ -211,7 +217,7 @@ mod tests {
         for (value, text) in
             [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")]
         {
-            let cdr = message(b"id", 0, 0, value, b"");
+            let cdr = message(b"id", 1_700_000_000, 0, value, b"");
             let (m, odd) = RobotMessage::decode(&cdr).unwrap();
             assert_eq!(odd, [oddity::NOT_FINITE]);
             assert_eq!(serde_json::to_value(&m).unwrap()["battery"], text);

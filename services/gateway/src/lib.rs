@@ -26,7 +26,7 @@ use pipeline::Pipeline;
 use ros::Source;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Who this service is.
@@ -86,6 +86,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         pipeline: Arc::clone(&pipeline),
         records,
         message_lost: AtomicU64::new(0),
+        missed: AtomicI64::new(0),
     });
     let (tap, tap_ended) = source.start(&config).context("failed to subscribe to ROS 2")?;
     net::announce("gateway", &listener)?;
@@ -149,6 +150,7 @@ fn health(source: &Arc<Source>) -> Router {
 fn counters(source: &Source, last: bool) -> hopwatch_model::GatewayCounters {
     hopwatch_model::GatewayCounters {
         message_lost: source.message_lost.load(Ordering::Relaxed),
+        missed: u64::try_from(source.missed.load(Ordering::Relaxed)).unwrap_or(0),
         records_dropped: source.records.dropped(),
         last,
         ..source.pipeline.intake.counters(&source.pipeline.lane)

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Reply, Request};
-use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage, Trace};
+use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Outcome, Stage, Trace};
 use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -178,9 +178,16 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
         }
         stamps.set(hops.done, &served.clock, served.done);
     }
-    match (hops.begun, reply.served_ns) {
-        (Some(_), served) => trace.ai_served_ns = served,
-        (None, served) => trace.web_served_ns = served.map(|(wait, rest)| wait + rest),
+    let round_trip = call.ended.saturating_sub(call.sent.unwrap_or(call.ended));
+    let possible = |(wait, rest): &(i64, i64)| wait.saturating_add(*rest) <= round_trip;
+    if reply.served_ns.as_ref().is_some_and(|served| !possible(served)) {
+        // It can't have worked for longer than we waited: not a word of it is used.
+        trace.oddities.push(IMPOSSIBLE_TIMING);
+    }
+    let served = reply.served_ns.filter(possible);
+    match hops.begun {
+        Some(_) => trace.ai_served_ns = served,
+        None => trace.web_served_ns = served.map(|(wait, rest)| wait + rest),
     }
 }
 

@@ -13,9 +13,9 @@ use hopwatch_tap::{
 };
 use hopwatch_wire::record::{CensusRecord, EventRecord, Record};
 use hopwatch_wire::robot_message::decode_census;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
 /// The topic of the robots' own counts.
@@ -26,8 +26,8 @@ const MESSAGES: usize = 0;
 #[derive(Default)]
 struct Seen {
     wall: WallMap,
-    /// The highest number of each writer.
-    highest: HashMap<PublisherId, u64>,
+    /// What is known of each writer's numbers.
+    writers: HashMap<PublisherId, Numbers>,
     /// When an event of a kind was told last, monotonic ns.
     told: HashMap<&'static str, Ns>,
 }
@@ -46,21 +46,42 @@ impl Seen {
         told
     }
 
-    /// Whether a message comes after one that its writer published later.
-    fn is_reordered(&mut self, message: &Taken) -> bool {
-        let Some(number) = message.publication_sequence else { return false };
-        let highest = self.highest.entry(message.publisher).or_insert(number);
-        let reordered = number < *highest;
-        *highest = number.max(*highest);
-        reordered
+    /// Whether a message comes after one that its writer published later, and by how much it
+    /// changes the count of messages that were missed.
+    fn place(&mut self, message: &Taken) -> (bool, i64) {
+        let Some(number) = message.publication_sequence else { return (false, 0) };
+        let start = || Numbers { highest: number, gaps: BTreeSet::new() };
+        let numbers = self.writers.entry(message.publisher).or_insert_with(start);
+        if number <= numbers.highest {
+            let late = numbers.gaps.remove(&number);
+            return (number < numbers.highest, -i64::from(late));
+        }
+        let missed = number - numbers.highest - 1;
+        numbers.gaps.extend((numbers.highest + 1..number).rev().take(REMEMBERED));
+        while numbers.gaps.len() > REMEMBERED {
+            numbers.gaps.pop_first();
+        }
+        numbers.highest = number;
+        (false, i64::try_from(missed).unwrap_or(i64::MAX))
     }
 }
+
+/// The numbers of one writer's messages.
+struct Numbers {
+    highest: u64,
+    /// Those that were passed over: they may still come.
+    gaps: BTreeSet<u64>,
+}
+
+/// Gaps of a writer that may still close.
+const REMEMBERED: usize = 10_000;
 
 /// What the tap's thread shares with the rest of the gateway.
 pub(crate) struct Source {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) records: RecordSender,
     pub(crate) message_lost: AtomicU64,
+    pub(crate) missed: AtomicI64,
 }
 
 impl Source {
@@ -139,7 +160,8 @@ impl Source {
                 ),
             );
         }
-        let reordered = seen.is_reordered(&message);
+        let (reordered, missed) = seen.place(&message);
+        self.missed.fetch_add(missed, Ordering::Relaxed);
         let arrival = Arrival {
             bytes: message.bytes,
             source_wall_ns: message.source_wall_ns,

@@ -256,7 +256,7 @@ half_width_ns: number,
  */
 resolved: boolean, 
 /**
- * How many were negative: kept in the figures, and a sign of a clock that lies.
+ * How many were negative by more than their half-width: kept in the figures, and a sign of a clock that lies.
  */
 negative: number, 
 /**
