@@ -119,7 +119,7 @@ pub(crate) struct Pipeline {
     /// TOML file with a table for each program; flags overrule it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Folder for the report; default: out/<time>
+    /// Folder for the report; default: out/TIME
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 #[test]
 fn at_20_hz_best_effort_delivers_all() {
     let world = World::new();
-    let ended = world.hopwatch("run --for 5s --rate 20 --ai-ms 10").end();
+    // A history of 10 instead of 1: the machine may stop for longer than a period.
+    let mut run = world.hopwatch("run --for 5s --rate 20 --ai-ms 10");
+    let ended = run.env("HOPWATCH_GATEWAY_DEPTH", "10").end();
     world.is_empty_now();
     let report = ended.has_code(0).report();
     report.ledger().all_delivered(100);

@@ -53,7 +53,8 @@ fn reliable_run_delivers_all() {
 #[test]
 fn a_connection_for_each_request_is_a_leg_of_its_own() {
     let world = World::new();
-    let ended = world.hopwatch("run --for 3s --rate 10 --ai-ms 5 --link http1-fresh").end();
+    let words = "run --for 3s --rate 10 --ai-ms 5 --link http1-fresh --qos reliable";
+    let ended = world.hopwatch(words).end();
     world.is_empty_now();
     let report = ended.has_code(0).report();
     report.ledger().all_delivered(30);
@@ -74,7 +75,7 @@ fn the_configuration_is_what_is_run() {
     let world = World::new();
     let text = "[robot_sim]\nrate = 20\n[ai_mock]\nmodel_ms = 1000\n[gateway]\nlane = \"file\"\n";
     let config = world.file("hopwatch.toml", text);
-    let words = format!("run --for 2s --ai-ms 10 --config {}", config.display());
+    let words = format!("run --for 2s --ai-ms 10 --qos reliable --config {}", config.display());
     let ended = world.hopwatch(&words).env("HOPWATCH_GATEWAY_LANE", "mine").end();
     world.is_empty_now();
     let report = ended.has_code(0).report();

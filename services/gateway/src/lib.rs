@@ -2,7 +2,7 @@
 //! every hop, and records what became of it.
 //!
 //! `source → queue → worker: link.call(ai) → link.call(web) → trace`. The source is the ROS tap
-//! ([`ros`]); the core ([`pipeline`]) takes arrivals from anywhere.
+//! (module `ros`); the core ([`pipeline`]) takes arrivals from anywhere.
 
 pub mod config;
 pub mod intake;
