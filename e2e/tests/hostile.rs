@@ -22,7 +22,7 @@ const FATES: [(&str, Option<&[&str]>); 29] = [
     ("negative-priority", Some(&[])),
     ("negative-sequence", Some(&[])),
     ("huge-sequence", Some(&[])),
-    ("time-zero", Some(&[])),
+    ("time-zero", Some(&["bad_time"])),
     ("time-negative", Some(&["bad_time"])),
     ("time-extreme", Some(&["bad_time"])),
     ("nsec-overflow", Some(&["bad_time"])),

@@ -78,7 +78,7 @@ section_tests() {
     ensure_all
     enter_env
     if command -v cargo-nextest >/dev/null; then
-        cargo nextest run --cargo-profile checks --workspace --locked \
+        cargo nextest run --cargo-profile checks --workspace --locked --no-fail-fast \
             -E 'not package(hopwatch-e2e)'
     else
         cargo test --profile checks --workspace --exclude hopwatch-e2e --locked \
@@ -94,7 +94,7 @@ section_e2e() {
     export HOPWATCH_PROGRAMS=$target/release
     if command -v cargo-nextest >/dev/null; then
         # Of the whole workspace, so that nothing is built once more with other features.
-        cargo nextest run --cargo-profile checks --workspace --locked -E 'package(hopwatch-e2e)'
+        cargo nextest run --cargo-profile checks --workspace --locked --no-fail-fast -E 'package(hopwatch-e2e)'
     else
         cargo test --profile checks -p hopwatch-e2e --locked --tests -- --test-threads 1
     fi
