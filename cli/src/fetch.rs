@@ -3,7 +3,7 @@
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_kit::net::Token;
-use hopwatch_model::{Census, ClientTrace, Ledger, Trace};
+use hopwatch_model::{Census, ClientTrace, Trace};
 use hopwatch_wire::record::{Entry, Record};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -51,16 +51,17 @@ impl Collector {
     }
 
     pub(crate) async fn status(&self) -> anyhow::Result<Status> {
-        let url = format!("{}/v1/status", self.base);
-        let reply =
-            self.client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
-        let status = reply.with_context(|| format!("failed to ask {url}"))?.json().await;
-        status.with_context(|| format!("failed to read the reply of {url}"))
+        let text = self.get("/v1/status").await?;
+        serde_json::from_str(&text).context("failed to read the collector's status")
     }
 
     /// Everything that was recorded, as NDJSON.
     pub(crate) async fn records(&self) -> anyhow::Result<String> {
-        let url = format!("{}/v1/dataset", self.base);
+        self.get("/v1/dataset").await
+    }
+
+    async fn get(&self, path: &str) -> anyhow::Result<String> {
+        let url = format!("{}{path}", self.base);
         let reply =
             self.client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
         let text = reply.with_context(|| format!("failed to ask {url}"))?.text().await;
@@ -103,10 +104,3 @@ pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
     }
     Ok(data)
 }
-
-/// The full ledger is the report's; this keeps the two from drifting apart.
-const _: fn(&Ledger) -> LedgerSummary = |ledger| LedgerSummary {
-    published: ledger.published,
-    delivered: ledger.delivered,
-    in_flight: ledger.in_flight,
-};

@@ -75,13 +75,31 @@ impl std::fmt::Debug for Token {
 /// Browsers let any page open a WebSocket anywhere, and tell only by `Origin`. Allowed: no
 /// origin (no browser), a page of this machine by a name that no attacker can take (localhost,
 /// a loopback address), and the origins listed in `allowed`.
-pub fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
+fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };
     if allowed.iter().any(|a| a == origin) {
         return true;
     }
     origin.split_once("://").is_some_and(|(_, authority)| is_this_machine(authority))
+}
+
+/// Origins of pages elsewhere that may open a WebSocket, as a service's configuration lists them.
+#[derive(Clone, Debug, Default)]
+pub struct AllowedOrigins(Vec<String>);
+
+impl AllowedOrigins {
+    /// From a list separated by commas.
+    pub fn parse(list: &str) -> Self {
+        let origins = list.split(',').map(|origin| origin.trim().to_owned());
+        Self(origins.filter(|origin| !origin.is_empty()).collect())
+    }
+
+    /// The answer to a page whose origin may not connect; `None` when it may.
+    pub fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
+        let text = "pages of this origin may not connect (allowed_origins)\n";
+        (!origin_may(headers, &self.0)).then(|| (StatusCode::FORBIDDEN, text).into_response())
+    }
 }
 
 /// Whether `host[:port]` is this machine by a name that no attacker can take.

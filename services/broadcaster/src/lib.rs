@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use hopwatch_kit::config::Refused;
-use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
@@ -74,7 +74,7 @@ struct Frame {
 /// What all parts of the service share.
 struct Shared {
     config: Config,
-    allowed_origins: Vec<String>,
+    allowed_origins: AllowedOrigins,
     frames: broadcast::Sender<Frame>,
     records: Option<RecordSender>,
     clock: SystemClock,
@@ -123,9 +123,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     };
     let listener = net::bind(config.listen, &token).await?;
     net::announce("broadcaster", &listener)?;
-    let list = config.allowed_origins.split(',').map(|origin| origin.trim().to_owned());
     let shared = Arc::new(Shared {
-        allowed_origins: list.filter(|origin| !origin.is_empty()).collect(),
+        allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         frames: broadcast::channel(config.client_queue).0,
         records,
         clock: clock.clone(),
@@ -222,9 +221,8 @@ async fn open(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !net::origin_may(&headers, &shared.allowed_origins) {
-        let text = "pages of this origin may not connect (allowed_origins)\n";
-        return (StatusCode::FORBIDDEN, text).into_response();
+    if let Some(refusal) = shared.allowed_origins.refusal(&headers) {
+        return refusal;
     }
     let before = shared.counts.clients.fetch_add(1, Ordering::Relaxed);
     let place = client::Place(Arc::clone(&shared));

@@ -17,7 +17,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::config::Refused;
-use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -55,7 +55,7 @@ hopwatch_kit::config! {
 /// What all parts of the service share.
 struct Shared {
     config: Config,
-    allowed_origins: Vec<String>,
+    allowed_origins: AllowedOrigins,
     store: Mutex<Store>,
     shutdown: Shutdown,
 }
@@ -76,9 +76,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
     net::announce("collector", &listener)?;
-    let list = config.allowed_origins.split(',').map(|origin| origin.trim().to_owned());
     let shared = Arc::new(Shared {
-        allowed_origins: list.filter(|origin| !origin.is_empty()).collect(),
+        allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         store: Mutex::new(Store::new(config.keep_messages)),
         shutdown: shutdown.clone(),
         config,

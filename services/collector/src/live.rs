@@ -4,9 +4,8 @@ use crate::Shared;
 use crate::snapshot::snapshot;
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
-use hopwatch_kit::net;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use hopwatch_wire::feed::Live;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,9 +43,8 @@ pub(crate) async fn open(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !net::origin_may(&headers, &shared.allowed_origins) {
-        let text = "pages of this origin may not connect (allowed_origins)\n";
-        return (StatusCode::FORBIDDEN, text).into_response();
+    if let Some(refusal) = shared.allowed_origins.refusal(&headers) {
+        return refusal;
     }
     upgrade
         .max_message_size(1 << 10)
