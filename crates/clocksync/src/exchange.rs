@@ -1,5 +1,6 @@
 //! Exchanges between two clocks, and the interval that holds their offset (METHOD 3).
 
+use crate::timeline::drift_in;
 use hopwatch_model::Ns;
 
 /// How fast two clocks may drift apart, in parts per million. Quartz oscillators stay within
@@ -92,8 +93,7 @@ impl Offset {
     }
 
     fn drift(&self, age: Ns) -> Ns {
-        // Rounded up: the interval may be a nanosecond too wide, never too narrow.
-        (age.saturating_abs() / 1_000_000).saturating_add(1).saturating_mul(self.rho_ppm)
+        drift_in(age, self.rho_ppm)
     }
 }
 
