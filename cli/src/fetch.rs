@@ -3,7 +3,7 @@
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_kit::net::Token;
-use hopwatch_model::{Census, ClientTrace, Trace};
+use hopwatch_model::{Census, ClientTrace, PeerExchange, Trace};
 use hopwatch_wire::record::{Entry, Record};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -97,6 +97,7 @@ pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
             Record::Gateway(counters) => data.counters.push(counters),
             Record::Broadcaster(counters) => data.broadcasters.push(counters),
             Record::Gone(record) => data.gone.push((record.lane, record.account)),
+            Record::Peer(record) => data.peers.push(PeerExchange::from(*record)),
             Record::Event(event) => {
                 data.events.push(Event { kind: event.event, text: event.text });
             }

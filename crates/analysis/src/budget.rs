@@ -105,7 +105,9 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lane::{LaneData, figures, tests::delivered};
+    use crate::clocks::Clocks;
+    use crate::lane::figures;
+    use crate::lane::tests::{delivered, lane_of};
     use crate::ledger::LedgerBuilder;
 
     fn lane(ai: Ns) -> LaneReport {
@@ -114,7 +116,8 @@ mod tests {
         for trace in &traces {
             assert!(ledger.observe_trace(trace));
         }
-        let data = LaneData { traces: traces.iter().collect(), ..LaneData::default() };
+        let clocks = Clocks::default();
+        let data = lane_of(&traces, &clocks);
         figures(&data, ledger.ledger(true))
     }
 
@@ -130,7 +133,8 @@ mod tests {
     #[test]
     fn nothing_measured_is_no_pass() {
         assert!(!Budget::default().judge(&[]).passed);
-        let empty = figures(&LaneData::default(), LedgerBuilder::new().ledger(true));
+        let clocks = Clocks::default();
+        let empty = figures(&lane_of(&[], &clocks), LedgerBuilder::new().ledger(true));
         let judged = Budget { min_delivered: Some(0.0), ..Budget::default() }.judge(&[empty]);
         assert!(judged.checks.iter().all(|check| !check.passed), "{judged:?}");
     }

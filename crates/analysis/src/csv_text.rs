@@ -1,14 +1,25 @@
 //! traces.csv and glass.csv: every message, for anyone's own tools (RFC 4180).
 
 use crate::decompose::decompose;
-use crate::glass::{Glass, GlassTracker};
+use crate::glass::GlassTracker;
 use crate::report::{Dataset, accounts};
 use crate::units::plain;
 use hopwatch_model::{Census, Class, ClientTrace, Leg, Trace, TraceId};
 use std::collections::BTreeMap;
 
-/// One row a message: identity, outcome, spans, classes and legs in ns. A cell is empty where
-/// there is no such leg.
+/// The legs that may reach over two clocks: for each, how far it may be off.
+const CROSSING: [Leg; 7] = [
+    Leg::Schedule,
+    Leg::Ros,
+    Leg::Wake,
+    Leg::AiRequest,
+    Leg::AiReply,
+    Leg::WebRequest,
+    Leg::WebReply,
+];
+
+/// One row a message: identity, outcome, spans, classes and legs in ns, and how far those that
+/// reach over two clocks may be off (`…_half_ns`). A cell is empty where there is no such leg.
 ///
 /// Texts that a spreadsheet would take for a formula get a `'` in front.
 pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
@@ -35,13 +46,16 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut header: Vec<String> = IDENTITY.iter().chain(&SPANS).map(|s| (*s).to_owned()).collect();
     header.extend(legs.iter().map(|leg| format!("{leg}_ns")));
+    header.extend(["published_half_ns", "intended_half_ns"].map(str::to_owned));
+    header.extend(CROSSING.iter().map(|leg| format!("{leg}_half_ns")));
     out.write_record(&header)?;
+    let clocks = data.clocks();
     for (account, trace) in accounts(data)
         .iter()
         .flat_map(|(_, account)| account.fresh.iter().map(move |trace| (account, *trace)))
     {
         let census: Vec<&Census> = account.ledger.census().collect();
-        let parts = decompose(trace, &census).unwrap_or_default();
+        let parts = decompose(trace, &census, &clocks).unwrap_or_default();
         let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map(|stamp| stamp.ns);
         let mut cells = vec![
             text(&trace.lane),
@@ -56,16 +70,19 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
             number(taken),
             trace.wall_half_width_ns.to_string(),
             number(parts.pipeline_ns),
-            number(parts.published_ns),
-            number(parts.intended_ns),
+            number(parts.published.map(|(ns, _)| ns)),
+            number(parts.intended.map(|(ns, _)| ns)),
         ];
         cells.extend(
             [Class::Ai, Class::Transport, Class::Overhead]
                 .map(|class| number(parts.pipeline_ns.map(|_| parts.class_ns(class)))),
         );
+        let of_leg = |leg: &Leg| parts.legs().find(|l| l.leg == *leg);
+        cells.extend(legs.iter().map(|leg| number(of_leg(leg).map(|l| l.ns))));
         cells.extend(
-            legs.iter().map(|leg| number(parts.legs().find(|l| l.leg == *leg).map(|l| l.ns))),
+            [parts.published, parts.intended].map(|span| number(span.map(|(_, half)| half))),
         );
+        cells.extend(CROSSING.iter().map(|leg| number(of_leg(leg).map(|l| l.half_ns))));
         out.write_record(&cells)?;
     }
     finish(out)
@@ -90,8 +107,10 @@ pub fn glass_csv(data: &Dataset) -> Result<String, csv::Error> {
         "browser_resolution_ns",
     ])?;
     let mut tracker = GlassTracker::new();
+    let clocks = data.clocks();
     for ack in acks {
-        let g = Glass::of(ack, tracker.observe(ack), traces.get(&ack.id).copied());
+        let push = tracker.observe(ack);
+        let g = data.glass(ack, push, traces.get(&ack.id).copied(), &clocks);
         out.write_record([
             ack.id.to_string(),
             text(&ack.client),

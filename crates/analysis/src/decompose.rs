@@ -1,6 +1,7 @@
 //! One trace into its legs (METHOD 2, 9): Σ legs = total in integer nanoseconds, always.
 
-use hopwatch_model::{Census, Class, Hop, Leg, Ns, Stamp, Stamps, Trace};
+use crate::clocks::{Clocks, Placed, RobotHost};
+use hopwatch_model::{Census, Class, ClockId, Hop, Leg, Ns, Stamp, Stamps, Trace};
 use thiserror::Error;
 
 /// The length of one leg of one message.
@@ -8,8 +9,16 @@ use thiserror::Error;
 pub struct LegTime {
     /// The leg.
     pub leg: Leg,
-    /// Its length; negative ones are kept and flagged.
+    /// Its length, the middle of what the clocks allow; negative ones are kept and flagged.
     pub ns: Ns,
+    /// How far it may be off because two clocks are involved; 0 when it is exact.
+    pub half_ns: Ns,
+}
+
+impl LegTime {
+    fn exact(leg: Leg, ns: Ns) -> Self {
+        Self { leg, ns, half_ns: 0 }
+    }
 }
 
 /// A trace split into legs.
@@ -22,10 +31,15 @@ pub struct Decomposition {
     pub pipeline: Vec<LegTime>,
     /// taken → web_acked: one clock, exact. `None` when the message did not get there.
     pub pipeline_ns: Option<Ns>,
-    /// published → web_acked, when the robot's stamp is on the gateway's clock.
-    pub published_ns: Option<Ns>,
+    /// published → web_acked with how far it may be off, when the robot's wall clock is related
+    /// to the gateway's.
+    pub published: Option<(Ns, Ns)>,
     /// intended → web_acked, likewise: open loop (METHOD 8).
-    pub intended_ns: Option<Ns>,
+    pub intended: Option<(Ns, Ns)>,
+    /// ai_sent → ai_answered without the service's own time: exact, whatever the clocks.
+    pub ai_transport_ns: Option<Ns>,
+    /// web_sent → web_acked without the service's own time: exact, whatever the clocks.
+    pub web_transport_ns: Option<Ns>,
 }
 
 /// A trace that can't be split. It stays in the ledger and is left out of the figures.
@@ -62,22 +76,28 @@ impl Decomposition {
     }
 }
 
-/// Splits a trace. The robots' census tells when a message was due.
-pub fn decompose(trace: &Trace, census: &[&Census]) -> Result<Decomposition, Defect> {
+/// Splits a trace. The robots' census tells when a message was due, `clocks` how the clocks of
+/// other hosts relate to the gateway's.
+pub fn decompose(
+    trace: &Trace,
+    census: &[&Census],
+    clocks: &Clocks,
+) -> Result<Decomposition, Defect> {
     let stamps = &trace.stamps;
-    let before = if robot_is_elsewhere(trace, census) {
-        // Its wall clock is another one: nothing relates its stamps to ours.
-        before_taken(stamps, None, Hop::Received)?
-    } else {
-        before_taken(stamps, intended(trace, census).as_ref(), Hop::Intended)?
-    };
-    let mut out = Decomposition { before, ..Decomposition::default() };
     let Some(taken) = stamps.get(Hop::Taken) else {
         return Err(Defect::Missing(Hop::Taken));
     };
-    let mut chain = Chain { stamps, at: (Hop::Taken, taken), legs: Vec::new() };
+    let way = before_taken(trace, taken, census, clocks);
+    let mut out = Decomposition { before: legs_of(&way)?, ..Decomposition::default() };
+    let mut chain = Chain { stamps, clocks, at: (Hop::Taken, taken), legs: Vec::new() };
     walk(&mut chain, trace)?;
     out.pipeline = chain.legs;
+    let sum_of = |legs: &[Leg]| {
+        let mut found = out.pipeline.iter().filter(|leg| legs.contains(&leg.leg)).peekable();
+        found.peek().is_some().then(|| found.map(|leg| leg.ns).sum())
+    };
+    out.ai_transport_ns = sum_of(&[Leg::AiRequest, Leg::AiReply, Leg::AiTransport]);
+    out.web_transport_ns = sum_of(&[Leg::WebRequest, Leg::WebReply, Leg::WebTransport]);
     if let Some(acked) = stamps.get(Hop::WebAcked) {
         let total = between((Hop::Taken, taken), (Hop::WebAcked, acked))?;
         let sum = out.pipeline.iter().map(|leg| leg.ns).sum();
@@ -85,65 +105,110 @@ pub fn decompose(trace: &Trace, census: &[&Census]) -> Result<Decomposition, Def
             return Err(Defect::Sum { sum, total });
         }
         out.pipeline_ns = Some(total);
-        let ahead = |from: Leg| {
-            let at = out.before.iter().position(|leg| leg.leg == from)?;
-            total.checked_add(out.before[at..].iter().map(|leg| leg.ns).sum())
+        let since = |hop: Hop| {
+            let (_, from) = way.iter().find(|(at, _)| *at == hop)?;
+            Some((acked.ns.checked_sub(from.ns)?, from.half_ns))
         };
-        out.published_ns = ahead(Leg::Write);
-        out.intended_ns = ahead(Leg::Schedule);
+        out.published = since(Hop::Published);
+        out.intended = since(Hop::Intended);
     }
     Ok(out)
 }
 
-/// Whether the robot's own word is that it runs on another clock than the gateway.
-fn robot_is_elsewhere(trace: &Trace, census: &[&Census]) -> bool {
-    let here = trace.stamps.get(Hop::Taken).map(|taken| &taken.clock);
-    let mut of_robot = census.iter().filter(|c| c.robot_id == trace.robot_id).peekable();
-    of_robot.peek().is_some() && of_robot.all(|c| Some(&c.clock) != here)
-}
-
 /// When the message was due, by the census of the robot's instance that published it: the one
-/// whose schedule began last before the message was published.
-fn intended(trace: &Trace, census: &[&Census]) -> Option<Stamp> {
-    let published = trace.stamps.get(Hop::Published)?;
-    let instance = census
+/// whose schedule began last before the message was published, on its own clock.
+fn intended(
+    trace: &Trace,
+    published: &Placed,
+    near: &ClockId,
+    census: &[&Census],
+    clocks: &Clocks,
+) -> Option<Placed> {
+    let placed = |census: &Census, ns| {
+        clocks.place(&Stamp::new(census.clock.clone(), ns), near, published.ns).ok()
+    };
+    let early = EARLY_NS.saturating_add(published.half_ns);
+    let (_, instance) = census
         .iter()
-        .filter(|c| c.robot_id == trace.robot_id && c.clock == published.clock)
-        .filter(|c| c.schedule_start_ns <= published.ns.saturating_add(EARLY_NS))
-        .max_by_key(|c| c.schedule_start_ns)?;
-    Some(Stamp::new(published.clock.clone(), instance.intended_ns(trace.sequence)?))
+        .filter(|census| census.robot_id == trace.robot_id)
+        .filter_map(|census| Some((placed(census, census.schedule_start_ns)?.ns, census)))
+        .filter(|(start, _)| *start <= published.ns.saturating_add(early))
+        .max_by_key(|(start, _)| *start)?;
+    placed(instance, instance.intended_ns(trace.sequence)?)
 }
 
 /// A message may seem to be published a little before its schedule began: the wall clock that
 /// stamped it was read at another moment than the monotonic one.
 const EARLY_NS: Ns = 1_000_000;
 
-/// Legs before the take, from the hop behind the last gap (a foreign robot has no schedule).
+/// The hops up to taken on the gateway's clock, from the one behind the last gap on: a foreign
+/// robot has no schedule, and of a host without a relation nothing is said.
 fn before_taken(
-    stamps: &Stamps,
-    intended: Option<&Stamp>,
-    earliest: Hop,
-) -> Result<Vec<LegTime>, Defect> {
-    const WAY: [(Hop, Leg, Hop); 4] = [
-        (Hop::Received, Leg::Wake, Hop::Taken),
-        (Hop::Written, Leg::Ros, Hop::Received),
-        (Hop::Published, Leg::Write, Hop::Written),
-        (Hop::Intended, Leg::Schedule, Hop::Published),
-    ];
-    let mut legs = Vec::new();
-    for (from, leg, to) in WAY.into_iter().filter(|(from, ..)| *from >= earliest) {
-        let start = if from == Hop::Intended { intended } else { stamps.get(from) };
-        let (Some(start), Some(end)) = (start, stamps.get(to)) else {
-            break;
+    trace: &Trace,
+    taken: &Stamp,
+    census: &[&Census],
+    clocks: &Clocks,
+) -> Vec<(Hop, Placed)> {
+    let near = &taken.clock;
+    let mut way = vec![(Hop::Taken, Placed { ns: taken.ns, half_ns: 0, of: near.clone() })];
+    // DDS' reader is the gateway's own: its stamp was placed by the bracket of the take.
+    let wall_here = |ns| Placed { ns, half_ns: trace.wall_half_width_ns, of: ClockId::wall() };
+    let Some(received) = trace.stamps.get(Hop::Received).filter(|r| r.clock == *near) else {
+        return way;
+    };
+    way.push((Hop::Received, wall_here(received.ns)));
+    let host = clocks.host_of(trace, census);
+    let wall = |hop| {
+        let stamp = trace.stamps.get(hop)?;
+        let mut placed = clocks.place_wall(stamp, trace, &host)?;
+        placed.of = match &host {
+            // One wall clock made this and the reader's stamp.
+            RobotHost::Here => ClockId::wall(),
+            RobotHost::Elsewhere(far) => ClockId::new(format!("wall of {far}")),
         };
-        if start.clock != end.clock {
-            // A robot on another host: no relation is known, so nothing is said.
-            break;
-        }
-        legs.push(LegTime { leg, ns: between((from, start), (to, end))? });
+        Some(placed)
+    };
+    let Some(written) = wall(Hop::Written) else {
+        way.reverse();
+        return way;
+    };
+    // Both stamps are of one clock: their difference is exact, wherever they lie.
+    let published = wall(Hop::Published).and_then(|published| {
+        let (raw_published, raw_written) =
+            (trace.stamps.get(Hop::Published)?, trace.stamps.get(Hop::Written)?);
+        let apart = raw_written.ns.checked_sub(raw_published.ns)?;
+        let one = raw_written.clock == raw_published.clock;
+        Some(Placed {
+            ns: if one { written.ns.checked_sub(apart)? } else { published.ns },
+            ..published
+        })
+    });
+    way.push((Hop::Written, written));
+    if let Some(published) = published {
+        let due = intended(trace, &published, near, census, clocks);
+        way.push((Hop::Published, published));
+        way.extend(due.map(|due| (Hop::Intended, due)));
     }
-    legs.reverse();
-    Ok(legs)
+    way.reverse();
+    way
+}
+
+/// The legs between hops that are placed on one clock.
+fn legs_of(way: &[(Hop, Placed)]) -> Result<Vec<LegTime>, Defect> {
+    way.windows(2)
+        .filter_map(|pair| {
+            let [(from, a), (to, b)] = pair else { return None };
+            let leg = match to {
+                Hop::Published => Leg::Schedule,
+                Hop::Written => Leg::Write,
+                Hop::Received => Leg::Ros,
+                _ => Leg::Wake,
+            };
+            let half_ns = if a.of == b.of { 0 } else { a.half_ns.saturating_add(b.half_ns) };
+            let ns = apart((*from, a.ns), (*to, b.ns));
+            Some(ns.map(|ns| LegTime { leg, ns, half_ns }))
+        })
+        .collect()
 }
 
 fn walk(chain: &mut Chain, trace: &Trace) -> Result<(), Defect> {
@@ -215,6 +280,7 @@ const WEB: RoundTrip = RoundTrip {
 /// Walks along the stamps of the gateway's clock.
 struct Chain<'a> {
     stamps: &'a Stamps,
+    clocks: &'a Clocks,
     at: (Hop, &'a Stamp),
     legs: Vec<LegTime>,
 }
@@ -225,7 +291,7 @@ impl Chain<'_> {
         let Some(stamp) = self.stamps.get(hop) else {
             return Ok(false);
         };
-        self.legs.push(LegTime { leg, ns: between(self.at, (hop, stamp))? });
+        self.legs.push(LegTime::exact(leg, between(self.at, (hop, stamp))?));
         self.at = (hop, stamp);
         Ok(true)
     }
@@ -251,10 +317,15 @@ impl Chain<'_> {
                 let begun = begun.unwrap_or((trip.received, received));
                 let wait = between((trip.received, received), begun)?;
                 let work = between(begun, (trip.done, done))?;
-                self.split((trip.ended, ended), trip, wait, work)?;
+                let transport = self.split((trip.ended, ended), trip, wait, work)?;
+                self.related((trip.ended, ended), trip, (received, transport), (wait, work))?;
             }
             _ => match served {
-                Some((wait, work)) => self.split((trip.ended, ended), trip, wait, work)?,
+                Some((wait, work)) => {
+                    let transport = self.split((trip.ended, ended), trip, wait, work)?;
+                    self.legs.push(LegTime::exact(trip.transport, transport));
+                    self.served(trip, wait, work);
+                }
                 None => {
                     self.go(trip.ended, trip.whole)?;
                 }
@@ -266,35 +337,74 @@ impl Chain<'_> {
 
     /// Round trip − the service's own time: exact without any agreement between the clocks.
     fn split(
-        &mut self,
+        &self,
         ended: (Hop, &Stamp),
         trip: &RoundTrip,
         wait: Ns,
         work: Ns,
-    ) -> Result<(), Defect> {
+    ) -> Result<Ns, Defect> {
         let rtt = between(self.at, ended)?;
-        let transport = rtt
-            .checked_sub(wait)
+        rtt.checked_sub(wait)
             .and_then(|ns| ns.checked_sub(work))
-            .ok_or(Defect::Absurd(trip.received, trip.done))?;
-        self.legs.push(LegTime { leg: trip.transport, ns: transport });
+            .ok_or(Defect::Absurd(trip.received, trip.done))
+    }
+
+    /// Request and reply of a service on another clock: their sum is exact, the split is as good
+    /// as the relation of the clocks. Without one it stays a sum.
+    fn related(
+        &mut self,
+        ended: (Hop, &Stamp),
+        trip: &RoundTrip,
+        (received, transport): (&Stamp, Ns),
+        (wait, work): (Ns, Ns),
+    ) -> Result<(), Defect> {
+        let (sent, ended) = (self.at, ended.1);
+        let timeline = self.clocks.between(&sent.1.clock, &received.clock);
+        let theta = timeline.and_then(|timeline| {
+            let bounds = timeline.at(ended.ns).ok()?;
+            // As of the request, too: between the two the clocks may drift.
+            let at_request = timeline.at(sent.1.ns).unwrap_or(bounds);
+            let own = received.ns.checked_sub(sent.1.ns)?;
+            Some((bounds, at_request.lo, at_request.hi.min(own)))
+        });
+        let Some((at_reply, lo, hi)) = theta else {
+            self.legs.push(LegTime::exact(trip.transport, transport));
+            self.served(trip, wait, work);
+            return Ok(());
+        };
+        let middle = at_reply.middle();
+        let request =
+            apart((sent.0, sent.1.ns), (trip.received, received.ns.saturating_sub(middle)))?;
+        let half_request = hi.saturating_sub(middle).max(middle.saturating_sub(lo)).max(0);
+        self.legs.push(LegTime { leg: trip.request, ns: request, half_ns: half_request });
+        self.served(trip, wait, work);
+        let reply = transport.checked_sub(request).ok_or(Defect::Absurd(trip.done, trip.ended))?;
+        self.legs.push(LegTime { leg: trip.reply, ns: reply, half_ns: at_reply.half_width() });
+        Ok(())
+    }
+
+    /// The service's own time.
+    fn served(&mut self, trip: &RoundTrip, wait: Ns, work: Ns) {
         if trip.wait != trip.work {
-            self.legs.push(LegTime { leg: trip.wait, ns: wait });
+            self.legs.push(LegTime::exact(trip.wait, wait));
         }
         let work = if trip.wait == trip.work { wait + work } else { work };
-        self.legs.push(LegTime { leg: trip.work, ns: work });
-        Ok(())
+        self.legs.push(LegTime::exact(trip.work, work));
     }
 }
 
-/// `to − from`. A century apart is no leg: the bound also keeps every sum from overflowing.
+/// `to − from`, of one clock.
 fn between(from: (Hop, &Stamp), to: (Hop, &Stamp)) -> Result<Ns, Defect> {
-    const CENTURY: Ns = 100 * 366 * 86_400 * 1_000_000_000;
     if from.1.clock != to.1.clock {
         return Err(Defect::Clocks(from.0, to.0));
     }
-    to.1.ns
-        .checked_sub(from.1.ns)
+    apart((from.0, from.1.ns), (to.0, to.1.ns))
+}
+
+/// `to − from`. A century apart is no leg: the bound also keeps every sum from overflowing.
+fn apart(from: (Hop, Ns), to: (Hop, Ns)) -> Result<Ns, Defect> {
+    const CENTURY: Ns = 100 * 366 * 86_400 * 1_000_000_000;
+    to.1.checked_sub(from.1)
         .filter(|ns| ns.unsigned_abs() < CENTURY.unsigned_abs())
         .ok_or(Defect::Absurd(from.0, to.0))
 }

@@ -39,7 +39,7 @@ fn the_whole_way_on_one_host() {
     };
     let restarted = Census { schedule_start_ns: 3_600_000_000_000, ..census.clone() };
     let foreign = Census { clock: ClockId::new("far"), ..census.clone() };
-    let d = decompose(&trace, &[&census, &restarted, &foreign]).unwrap();
+    let d = decompose(&trace, &[&census, &restarted, &foreign], &Clocks::default()).unwrap();
     assert_eq!(names(&d.before), [("schedule", 1), ("write", 2), ("ros", 3), ("wake", 4)]);
     let expected = [
         ("queue", 5),
@@ -55,7 +55,10 @@ fn the_whole_way_on_one_host() {
         ("web_reply", 15),
     ];
     assert_eq!(names(&d.pipeline), expected);
-    assert_eq!((d.pipeline_ns, d.published_ns, d.intended_ns), (Some(110), Some(119), Some(120)));
+    assert_eq!(
+        (d.pipeline_ns, d.published, d.intended),
+        (Some(110), Some((119, 0)), Some((120, 0)))
+    );
     assert_eq!(d.class_ns(Class::Ai), 19);
     assert_eq!(d.class_ns(Class::Transport), 7 + 8 + 11 + 13 + 15);
     assert_eq!(d.class_ns(Class::Overhead), 5 + 6 + 12 + 14);
@@ -74,7 +77,7 @@ fn minimal() -> Vec<(Hop, Ns)> {
 
 #[test]
 fn a_service_that_tells_nothing_is_ai_with_its_transport() {
-    let d = decompose(&trace_of(&minimal()), &[]).unwrap();
+    let d = decompose(&trace_of(&minimal()), &[], &Clocks::default()).unwrap();
     assert_eq!(d.class_ns(Class::Ai), 100);
     assert!(names(&d.pipeline).contains(&("ai_round_trip", 100)));
     assert!(names(&d.pipeline).contains(&("web_round_trip", 30)));
@@ -85,7 +88,7 @@ fn durations_split_the_round_trip_without_a_clock() {
     let mut trace = trace_of(&minimal());
     trace.ai_served_ns = Some((15, 60));
     trace.web_served_ns = Some(7);
-    let d = decompose(&trace, &[]).unwrap();
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
     let ai = [("ai_transport", 25), ("ai_wait", 15), ("ai_infer", 60)];
     assert_eq!(names(&d.pipeline)[2..5], ai);
     assert_eq!(names(&d.pipeline)[6..], [("web_transport", 23), ("web_handle", 7)]);
@@ -101,19 +104,19 @@ fn another_clock_is_never_subtracted_from_ours() {
     {
         trace.stamps.set(hop, &far, ns);
     }
-    let d = decompose(&trace, &[]).unwrap();
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
     assert_eq!(names(&d.pipeline)[2..5], [("ai_transport", 25), ("ai_wait", 15), ("ai_infer", 60)]);
     trace.stamps.set(Hop::Published, &far, 1);
     trace.stamps.set(Hop::Written, &far, 2);
-    let d = decompose(&trace, &[]).unwrap();
-    assert_eq!((d.before.len(), d.published_ns), (0, None));
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
+    assert_eq!((d.before.len(), d.published), (0, None));
 }
 
 #[test]
 fn negative_legs_are_kept() {
     let mut way = minimal();
     way.extend([(Hop::AiReceived, 15), (Hop::AiDone, 125)]);
-    let d = decompose(&trace_of(&way), &[]).unwrap();
+    let d = decompose(&trace_of(&way), &[], &Clocks::default()).unwrap();
     assert!(names(&d.pipeline).contains(&("ai_request", -5)));
     assert!(names(&d.pipeline).contains(&("ai_reply", -5)));
     assert_eq!(d.pipeline_ns, Some(160));
@@ -121,16 +124,19 @@ fn negative_legs_are_kept() {
 
 #[test]
 fn a_failed_message_has_the_legs_it_went() {
-    let d = decompose(&trace_of(&minimal()[..3]), &[]).unwrap();
+    let d = decompose(&trace_of(&minimal()[..3]), &[], &Clocks::default()).unwrap();
     assert_eq!(names(&d.pipeline), [("queue", 10), ("encode", 10)]);
     assert_eq!(d.pipeline_ns, None);
-    assert_eq!(decompose(&trace_of(&[]), &[]), Err(Defect::Missing(Hop::Taken)));
+    assert_eq!(
+        decompose(&trace_of(&[]), &[], &Clocks::default()),
+        Err(Defect::Missing(Hop::Taken))
+    );
 }
 
 #[test]
 fn absurd_stamps_are_a_defect_and_no_panic() {
     let way = [(Hop::Taken, i64::MIN), (Hop::Started, i64::MAX)];
-    assert!(matches!(decompose(&trace_of(&way), &[]), Err(Defect::Absurd(..))));
+    assert!(matches!(decompose(&trace_of(&way), &[], &Clocks::default()), Err(Defect::Absurd(..))));
 }
 
 proptest! {
@@ -152,13 +158,13 @@ proptest! {
             let clock = if far[i] && services.contains(hop) { "far" } else { GATEWAY };
             trace.stamps.set(*hop, &ClockId::new(clock), ns[i]);
         }
-        match decompose(&trace, &[]) {
+        match decompose(&trace, &[], &Clocks::default()) {
             Ok(d) => {
                 let total = d.pipeline_ns.unwrap();
                 prop_assert_eq!(d.pipeline.iter().map(|leg| leg.ns).sum::<Ns>(), total);
                 let classes: Ns = Class::ALL.iter().map(|class| d.class_ns(*class)).sum();
                 prop_assert_eq!(classes, total);
-                if let Some(published) = d.published_ns {
+                if let Some((published, 0)) = d.published {
                     let start = trace.stamps.get(Hop::Published).unwrap().ns;
                     let end = trace.stamps.get(Hop::WebAcked).unwrap().ns;
                     prop_assert_eq!(published, end - start);

@@ -1,5 +1,7 @@
 //! What happens at the browsers: across two clocks, so the push leg is an interval.
 
+use crate::clocks::Clocks;
+use crate::decompose::Decomposition;
 use hopwatch_clocksync::{Exchange, Offset};
 use hopwatch_model::{ClientTrace, Hop, Ns, Trace};
 use std::collections::BTreeMap;
@@ -22,31 +24,53 @@ pub struct Glass {
 }
 
 impl Glass {
-    /// What an acknowledgement tells of its message. `trace` is the message's trace, if it is
-    /// known already.
-    pub fn of(ack: &ClientTrace, push_ns: (Ns, Ns), trace: Option<&Trace>) -> Self {
-        let stamp = |hop| trace.and_then(|trace| trace.stamps.get(hop));
-        let since = |hop| stamp(hop).and_then(|stamp| ack.frame_sent.since(stamp).ok());
+    /// What an acknowledgement tells of its message: the trace and its legs, if they are known
+    /// already.
+    pub fn of(
+        ack: &ClientTrace,
+        push_ns: (Ns, Ns),
+        message: Option<(&Trace, &Decomposition)>,
+        clocks: &Clocks,
+    ) -> Self {
+        let received = message.and_then(|(trace, _)| trace.stamps.get(Hop::WebReceived));
         let paint_ns = ack.painted.as_ref().and_then(|p| p.since(&ack.received).ok());
-        let glass_ns = since(Hop::Published).zip(paint_ns).map(|(before, paint)| {
-            let known = before.saturating_add(paint);
-            (known.saturating_add(push_ns.0), known.saturating_add(push_ns.1))
+        let glass_ns = message.zip(paint_ns).and_then(|((trace, parts), paint)| {
+            let (published, half) = parts.published?;
+            let acked = trace.stamps.get(Hop::WebAcked)?;
+            // The broadcaster may run on another clock than the gateway.
+            let sent = clocks.place(&ack.frame_sent, &acked.clock, acked.ns).ok()?;
+            let known =
+                published.checked_add(sent.ns.checked_sub(acked.ns)?)?.checked_add(paint)?;
+            let open = half.saturating_add(sent.half_ns);
+            Some((
+                known.saturating_add(push_ns.0).saturating_sub(open),
+                known.saturating_add(push_ns.1).saturating_add(open),
+            ))
         });
         Self {
             client: ack.client.clone(),
             push_ns,
-            fanout_ns: since(Hop::WebReceived),
+            fanout_ns: received.and_then(|received| ack.frame_sent.since(received).ok()),
             paint_ns,
             glass_ns,
             resolution_ns: ack.resolution_ns,
         }
     }
 
+    /// The middle of published → painted, and its half-width.
+    pub fn whole(&self) -> Option<(Ns, Ns)> {
+        self.glass_ns.map(middle)
+    }
+
     /// The middle of the push leg's interval, and its half-width.
     pub fn push(&self) -> (Ns, Ns) {
-        let (lo, hi) = self.push_ns;
-        (lo + (hi - lo) / 2, (hi - lo + 1) / 2)
+        middle(self.push_ns)
     }
+}
+
+fn middle((lo, hi): (Ns, Ns)) -> (Ns, Ns) {
+    let width = hi.saturating_sub(lo);
+    (lo.saturating_add(width / 2), width / 2 + width % 2)
 }
 
 /// Relates each browser's clock to its broadcaster's, exchange by exchange.
@@ -88,11 +112,11 @@ impl GlassTracker {
         self.offsets.iter().map(|(client, offset)| (client.as_str(), offset.epochs()))
     }
 
-    /// The widths of the offsets' intervals as of the last exchange of each browser.
-    pub fn half_widths(&self, now: Ns) -> impl Iterator<Item = (&str, Ns)> {
-        self.offsets.iter().filter_map(move |(client, offset)| {
-            offset.at(now).map(|(lo, hi)| (client.as_str(), (hi - lo) / 2))
-        })
+    /// The interval of each browser's offset (browser − broadcaster) as of `now`.
+    pub fn bounds(&self, now: Ns) -> impl Iterator<Item = (&str, (Ns, Ns))> {
+        self.offsets
+            .iter()
+            .filter_map(move |(client, offset)| offset.at(now).map(|at| (client.as_str(), at)))
     }
 }
 
@@ -106,7 +130,7 @@ mod tests {
     fn push_is_an_interval_that_holds_the_truth() {
         let server = ClockId::new(GATEWAY);
         let browser = ClockId::browser("c");
-        let trace = trace_of(&[(Hop::Published, 500), (Hop::WebReceived, 900)]);
+        let trace = trace_of(&[(Hop::WebReceived, 900), (Hop::WebAcked, 3_000)]);
         let mut tracker = GlassTracker::new();
         // The browser's clock is 1,000,000 ahead; push takes 300, paint 50, the ack's way 200.
         let ahead = 1_000_000;
@@ -120,14 +144,17 @@ mod tests {
             ack_received: Stamp::new(server, 1_560),
             resolution_ns: 100,
         };
-        let glass = Glass::of(&ack, tracker.observe(&ack), Some(&trace));
+        let clocks = Clocks::default();
+        let parts = Decomposition { published: Some((2_500, 0)), ..Decomposition::default() };
+        let push = tracker.observe(&ack);
+        let glass = Glass::of(&ack, push, Some((&trace, &parts)), &clocks);
         assert_eq!((glass.fanout_ns, glass.paint_ns), (Some(100), Some(50)));
         assert!(glass.push_ns.0 <= 300 && 300 <= glass.push_ns.1, "{:?}", glass.push_ns);
         // All that one exchange leaves open is the time on the wire, both ways, plus drift.
         assert!(glass.push_ns.1 - glass.push_ns.0 <= 500 + 4 * 50 + 4 * 100, "{:?}", glass.push_ns);
         let (lo, hi) = glass.glass_ns.unwrap();
         assert!(lo <= 850 && 850 <= hi);
-        assert_eq!(Glass::of(&ack, glass.push_ns, None).fanout_ns, None);
+        assert_eq!(Glass::of(&ack, glass.push_ns, None, &clocks).fanout_ns, None);
     }
     proptest::proptest! {
         /// Coarse browser clocks (1 ms in Firefox) round stamps down: the interval still holds

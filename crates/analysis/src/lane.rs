@@ -1,9 +1,12 @@
 //! The figures of one lane.
 
+use crate::clocks::Clocks;
 use crate::decompose::{Decomposition, decompose};
 use crate::glass::Glass;
 use crate::s1::S1Table;
 use crate::stability::{Stability, stability};
+use crate::trouble::{Finding, findings};
+use crate::width::Width;
 use hopwatch_model::{Census, Class, Hop, Ledger, Leg, Ns, Outcome, Trace};
 use hopwatch_stats::Summary;
 use serde::Serialize;
@@ -79,17 +82,36 @@ pub struct LegFigures {
     /// The figures; of the middle of the interval when the leg spans two clocks.
     #[serde(flatten)]
     pub summary: Summary,
-    /// The median half-width of the interval that the clocks leave; 0 when exact.
-    pub half_width_ns: Ns,
-    /// False when the half-width exceeds both 10 % of the leg and 0.1 ms: read the interval,
-    /// not the figure (METHOD 4).
-    pub resolved: bool,
-    /// How many were negative by more than their half-width: kept in the figures, and a sign of a clock that lies.
+    /// What the clocks leave open.
+    #[serde(flatten)]
+    pub width: Width,
+    /// How many were negative by more than their half-width: kept in the figures, and a sign of a
+    /// clock that lies.
     pub negative: usize,
 }
 
+/// The figures of a longer span.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct SpanFigures {
+    /// The figures; of the middle of the interval when the span reaches over two clocks.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What the clocks leave open.
+    #[serde(flatten)]
+    pub width: Width,
+}
+
+impl SpanFigures {
+    fn of(lengths: &[(Ns, Ns)]) -> Self {
+        let summary = Summary::of(lengths.iter().map(|(ns, _)| *ns).collect());
+        let width = Width::of(lengths, summary.p50_ns);
+        Self { summary, width }
+    }
+}
+
 /// What is known of one lane.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LaneData<'a> {
     /// How it was measured.
     pub info: LaneInfo,
@@ -99,6 +121,8 @@ pub struct LaneData<'a> {
     pub glass: Vec<Glass>,
     /// What the robots say they published, and by which schedule.
     pub census: Vec<&'a Census>,
+    /// How the clocks of the run relate.
+    pub clocks: &'a Clocks,
 }
 
 /// The figures of one lane, as in report.json.
@@ -118,17 +142,24 @@ pub struct LaneReport {
     pub stability: Stability,
     /// The pipeline span (taken → web_acked) by class.
     pub classes: BTreeMap<Row, Summary>,
-    /// Longer spans, in ns: published → web_acked, intended → web_acked (open loop),
-    /// published → painted.
-    pub spans: BTreeMap<&'static str, Summary>,
+    /// Spans that are no class and no leg: pipeline (the total again, exact), published →
+    /// web_acked, intended → web_acked (open loop), glass (published → painted), and the
+    /// transport of each service, request and reply in one.
+    pub spans: BTreeMap<&'static str, SpanFigures>,
     /// Every leg that occurred, in the order of the way.
     pub legs: BTreeMap<Leg, LegFigures>,
     /// S1's own table.
     pub s1: S1Table,
+    /// What the clocks of its robots and services do.
+    pub findings: Vec<Finding>,
     /// How often each oddity occurred.
     pub oddities: BTreeMap<&'static str, u64>,
     /// Traces that could not be split: in the ledger, not in the figures.
     pub defects: Vec<String>,
+}
+
+fn exact(ns: Option<Ns>) -> Option<(Ns, Ns)> {
+    ns.map(|ns| (ns, 0))
 }
 
 /// Computes the figures of a lane. Only messages that went the whole way are in the figures;
@@ -137,7 +168,7 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger) -> LaneReport {
     let mut defects = Vec::new();
     let mut whole = Vec::new();
     for trace in lane.traces.iter().filter(|trace| trace.outcome == Outcome::Delivered) {
-        match decompose(trace, &lane.census) {
+        match decompose(trace, &lane.census, lane.clocks) {
             Ok(d) => match d.pipeline_ns {
                 Some(total) => whole.push((*trace, d, total)),
                 None => defects.push(format!("{}: it ends before web_acked", trace.id)),
@@ -149,22 +180,28 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger) -> LaneReport {
     let classes = Row::ALL.map(|row| {
         (row, Summary::of(whole.iter().map(|(_, d, total)| row.of(d, *total)).collect()))
     });
-    let span = |of: fn(&Decomposition) -> Option<Ns>| {
-        Summary::of(whole.iter().filter_map(|(_, d, _)| of(d)).collect())
+    let span = |of: fn(&Decomposition) -> Option<(Ns, Ns)>| {
+        SpanFigures::of(&whole.iter().filter_map(|(_, d, _)| of(d)).collect::<Vec<_>>())
     };
-    let glass = lane.glass.iter().filter_map(|g| g.glass_ns.map(|(lo, hi)| lo + (hi - lo) / 2));
+    let glass: Vec<(Ns, Ns)> = lane.glass.iter().filter_map(Glass::whole).collect();
+    let stability = stability(&lane.traces, lane.info.workers);
+    let findings = findings(lane, &stability, &ledger);
     let mut report = LaneReport {
         name: lane.info.name.clone(),
         topic: lane.info.topic.clone(),
         qos: lane.info.qos.clone(),
         transport: lane.info.transport.clone(),
         ledger,
-        stability: stability(&lane.traces, lane.info.workers),
+        stability,
+        findings,
         classes: BTreeMap::from(classes),
         spans: BTreeMap::from([
-            ("published", span(|d| d.published_ns)),
-            ("intended", span(|d| d.intended_ns)),
-            ("glass", Summary::of(glass.collect())),
+            ("pipeline", span(|d| exact(d.pipeline_ns))),
+            ("published", span(|d| d.published)),
+            ("intended", span(|d| d.intended)),
+            ("ai_transport", span(|d| exact(d.ai_transport_ns))),
+            ("web_transport", span(|d| exact(d.web_transport_ns))),
+            ("glass", SpanFigures::of(&glass)),
         ]),
         legs: legs(&whole, &lane.glass),
         s1: S1Table::of(whole.iter().map(|(trace, _, total)| (&trace.stamps, *total))),
@@ -185,12 +222,15 @@ impl LaneReport {
         let all = self
             .classes
             .values_mut()
-            .chain(self.spans.values_mut())
+            .chain(self.spans.values_mut().map(|span| &mut span.summary))
             .chain(self.legs.values_mut().map(|leg| &mut leg.summary))
             .chain(of_s1.map(|row| &mut row.summary));
         for summary in all {
             *summary = summary.clone().without_quantiles();
         }
+        let legs = self.legs.values_mut().map(|leg| &mut leg.width);
+        legs.chain(self.spans.values_mut().map(|span| &mut span.width))
+            .for_each(Width::drop_quantiles);
     }
 }
 
@@ -199,12 +239,9 @@ type Lengths = BTreeMap<Leg, Vec<(Ns, Ns)>>;
 
 fn legs(whole: &[(&Trace, Decomposition, Ns)], glass: &[Glass]) -> BTreeMap<Leg, LegFigures> {
     let mut lengths = Lengths::new();
-    for (trace, d, _) in whole {
+    for (_, d, _) in whole {
         for leg in d.legs() {
-            // Where a wall-clock stamp meets a monotonic one, the bracket's width stays open.
-            let crosses = matches!(leg.leg, Leg::Wake | Leg::Schedule);
-            let half = if crosses { trace.wall_half_width_ns } else { 0 };
-            lengths.entry(leg.leg).or_default().push((leg.ns, half));
+            lengths.entry(leg.leg).or_default().push((leg.ns, leg.half_ns));
         }
     }
     for g in glass {
@@ -220,17 +257,12 @@ fn legs(whole: &[(&Trace, Decomposition, Ns)], glass: &[Glass]) -> BTreeMap<Leg,
 }
 
 fn leg_figures(leg: Leg, lengths: &[(Ns, Ns)]) -> LegFigures {
-    const TENTH_MS: Ns = 100_000;
     let summary = Summary::of(lengths.iter().map(|(ns, _)| *ns).collect());
-    let half_width_ns =
-        Summary::of(lengths.iter().map(|(_, half)| *half).collect()).p50_ns.unwrap_or(0);
-    let tenth = summary.p50_ns.unwrap_or(0).saturating_abs() / 10;
     LegFigures {
         class: leg.class(),
-        summary,
-        half_width_ns,
-        resolved: half_width_ns <= tenth.max(TENTH_MS),
+        width: Width::of(lengths, summary.p50_ns),
         negative: lengths.iter().filter(|(ns, half)| *ns < -*half).count(),
+        summary,
     }
 }
 
@@ -275,9 +307,17 @@ pub(crate) mod tests {
             stamps,
             ai_served_ns: None,
             web_served_ns: None,
+            wall_offset_ns: None,
+            header_time: None,
             wall_half_width_ns: 0,
             oddities: vec![],
         }
+    }
+
+    /// A lane of nothing but traces.
+    pub(crate) fn lane_of<'a>(traces: &'a [Trace], clocks: &'a Clocks) -> LaneData<'a> {
+        let info = LaneInfo::default();
+        LaneData { info, traces: traces.iter().collect(), glass: vec![], census: vec![], clocks }
     }
 
     /// The whole way of one message taken at `at`, with an AI time and 1 µs for each other leg.
@@ -321,7 +361,8 @@ pub(crate) mod tests {
         for trace in &traces {
             assert!(ledger.observe_trace(trace));
         }
-        let data = LaneData { traces: traces.iter().collect(), ..LaneData::default() };
+        let clocks = Clocks::default();
+        let data = lane_of(&traces, &clocks);
         let report = figures(&data, ledger.ledger(true));
         let p50 = |row| report.classes[&row].p50_ns.unwrap();
         assert_eq!(p50(Row::Ai), 5_000_000);
@@ -329,17 +370,17 @@ pub(crate) mod tests {
         assert_eq!(p50(Row::Overhead), 4_000);
         assert_eq!(p50(Row::Communication), 8_000);
         assert_eq!(p50(Row::Total), 5_008_000);
-        assert_eq!(report.spans["published"].p50_ns, Some(5_011_000));
-        assert_eq!(report.spans["intended"].n, 0);
-        assert!(report.defects.is_empty() && report.legs[&Leg::AiInfer].resolved);
+        assert_eq!(report.spans["published"].summary.p50_ns, Some(5_011_000));
+        assert_eq!(report.spans["intended"].summary.n, 0);
+        assert!(report.defects.is_empty() && report.legs[&Leg::AiInfer].width.resolved);
     }
 
     #[test]
     fn a_wide_interval_is_not_resolved() {
         let figures = leg_figures(Leg::Push, &[(300_000, 250_000)]);
-        assert!(!figures.resolved);
-        assert!(leg_figures(Leg::Push, &[(300_000, 90_000)]).resolved);
-        assert!(leg_figures(Leg::Push, &[(30_000_000, 2_000_000)]).resolved);
+        assert!(!figures.width.resolved);
+        assert!(leg_figures(Leg::Push, &[(300_000, 90_000)]).width.resolved);
+        assert!(leg_figures(Leg::Push, &[(30_000_000, 2_000_000)]).width.resolved);
         assert_eq!(leg_figures(Leg::Wake, &[(-1, 0), (5, 0)]).negative, 1);
     }
 }

@@ -68,7 +68,12 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for line in ledger_lines(&lane.ledger) {
         put(out, &format!("- {}", cell(line.trim())));
     }
-    put(out, &format!("- stability: {}\n", cell(&lane.stability.reason)));
+    put(out, &format!("- stability: {}", cell(&lane.stability.reason)));
+    for finding in &lane.findings {
+        let (kind, subject) = (cell(&finding.kind), cell(&finding.subject));
+        put(out, &format!("- **{kind}** ({subject}): {}", cell(&finding.text)));
+    }
+    put(out, "");
     if lane.stability.unstable {
         return;
     }
@@ -83,18 +88,16 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     };
     put(out, &format!("\n95 % interval of the P99 total: {} to {upper}\n", maybe(ci.lo)));
     head(out, "longer spans");
-    for (name, summary) in &lane.spans {
-        figures(out, name, summary);
+    for (name, span) in &lane.spans {
+        let exact = if span.width.exact { " (exact)" } else { "" };
+        let said = span.width.said().map(|said| format!(", {said}")).unwrap_or_default();
+        figures(out, &format!("{name}{exact}{said}"), &span.summary);
     }
     put(out, "");
     head(out, "leg");
     for (leg, f) in &lane.legs {
-        let name = match f.half_width_ns {
-            0 => format!("{leg} ({})", f.class),
-            half if f.resolved => format!("{leg} ({}) ± {}", f.class, maybe(Some(half))),
-            half => format!("{leg} ({}), not resolved: ± {}", f.class, maybe(Some(half))),
-        };
-        figures(out, &name, &f.summary);
+        let said = f.width.said().map(|said| format!(", {said}")).unwrap_or_default();
+        figures(out, &format!("{leg} ({}){said}", f.class), &f.summary);
     }
     if lane.legs.contains_key(&Leg::AiRoundTrip) {
         put(out, "\nAI includes its transport: the service does not tell its own time.");

@@ -1,14 +1,18 @@
 //! The report: everything that was recorded, as figures. The JSON of `Report` is report.json.
 
 use crate::budget::{Budget, BudgetReport};
+use crate::clock_report::{ClockReport, clock_reports};
+use crate::clocks::Clocks;
+use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Hop, Outcome, Trace, TraceId,
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ns, Outcome, PeerExchange, Trace,
+    TraceId,
 };
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The schema of report.json.
 pub const SCHEMA: &str = "hopwatch.report/1";
@@ -30,8 +34,33 @@ pub struct Dataset {
     pub gone: Vec<(String, Account)>,
     /// The broadcasters' counters.
     pub broadcasters: Vec<BroadcasterCounters>,
+    /// What clock responders answered.
+    pub peers: Vec<PeerExchange>,
     /// What else happened.
     pub events: Vec<Event>,
+}
+
+impl Dataset {
+    /// How the clocks of the run relate.
+    pub fn clocks(&self) -> Clocks {
+        Clocks::of(&self.traces, &self.peers)
+    }
+
+    /// One message at one browser.
+    pub(crate) fn glass(
+        &self,
+        ack: &ClientTrace,
+        push: (Ns, Ns),
+        trace: Option<&Trace>,
+        clocks: &Clocks,
+    ) -> Glass {
+        let parts = trace.map(|trace| {
+            let of_lane = self.census.iter().filter(|(lane, _)| *lane == trace.lane);
+            let census: Vec<&Census> = of_lane.map(|(_, census)| census).collect();
+            (trace, decompose(trace, &census, clocks).unwrap_or_default())
+        });
+        Glass::of(ack, push, parts.as_ref().map(|(trace, parts)| (*trace, parts)), clocks)
+    }
 }
 
 /// Something that the user should know of.
@@ -58,17 +87,6 @@ pub struct RunInfo {
     pub interrupted: Option<String>,
     /// Messages beyond what the collector keeps: in the ledger, not in the figures.
     pub messages_not_kept: u64,
-}
-
-/// A clock that stamps came from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct ClockReport {
-    /// Its name.
-    pub id: String,
-    /// What was stamped with it.
-    pub used_for: String,
-    /// How it relates to the gateway's.
-    pub relation: String,
 }
 
 /// What the run says on the question of replacing HTTP.
@@ -115,11 +133,13 @@ pub fn report(
     let mut acks: Vec<&ClientTrace> = data.clients.iter().collect();
     acks.sort_by_key(|ack| (ack.ack_received.ns, ack.client.clone(), ack.id));
     let mut tracker = GlassTracker::new();
+    let clocks = data.clocks();
     let mut glass: BTreeMap<TraceId, Vec<Glass>> = BTreeMap::new();
     for ack in acks {
         let push = tracker.observe(ack);
         if let Some(trace) = by_id.get(&ack.id) {
-            glass.entry(ack.id).or_default().push(Glass::of(ack, push, Some(trace)));
+            let of_trace = data.glass(ack, push, Some(trace), &clocks);
+            glass.entry(ack.id).or_default().push(of_trace);
         }
     }
     let lanes: Vec<LaneReport> = accounts
@@ -133,6 +153,7 @@ pub fn report(
                 traces: account.fresh.clone(),
                 glass: whole.filter_map(|trace| glass.get(&trace.id)).flatten().cloned().collect(),
                 census: account.ledger.census().collect(),
+                clocks: &clocks,
             };
             figures(&lane, account.ledger.ledger(true))
         })
@@ -142,8 +163,7 @@ pub fn report(
     let mut events = data.events.clone();
     events.sort();
     events.dedup();
-    let mut clocks = clocks(data, &tracker);
-    clocks.sort();
+    let clocks = clock_reports(data, &clocks, &tracker);
     Report {
         schema: SCHEMA,
         run,
@@ -196,69 +216,6 @@ fn verdict(lanes: &[LaneReport]) -> Verdict {
             .to_owned(),
     };
     Verdict { decision: "INCONCLUSIVE", reason }
-}
-
-fn clocks(data: &Dataset, tracker: &GlassTracker) -> Vec<ClockReport> {
-    let gateways: Vec<&str> = data.lanes.values().map(|lane| lane.clock.as_str()).collect();
-    let mut all: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for trace in &data.traces {
-        for (hop, stamp) in trace.stamps.iter() {
-            all.insert((stamp.clock.as_str(), process(hop)));
-        }
-    }
-    for (_, census) in &data.census {
-        all.insert((census.clock.as_str(), "robot (schedule)"));
-    }
-    let mut by_clock: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (clock, used_for) in all {
-        by_clock.entry(clock).or_default().push(used_for);
-    }
-    let wall = data.traces.iter().map(|trace| trace.wall_half_width_ns).max();
-    let mut reports: Vec<ClockReport> = by_clock
-        .into_iter()
-        .map(|(clock, used_for)| ClockReport {
-            id: clock.to_owned(),
-            used_for: used_for.join(", "),
-            relation: if gateways.contains(&clock) {
-                "the gateway's own: exact".to_owned()
-            } else {
-                "another clock: only durations of it are used".to_owned()
-            },
-        })
-        .collect();
-    if let Some(half) = wall {
-        reports.push(ClockReport {
-            id: "CLOCK_REALTIME".to_owned(),
-            used_for: "robot header, DDS writer and reader".to_owned(),
-            relation: format!(
-                "mapped to the gateway's clock at each take, ± {half} ns; published and written \
-                 are taken to be stamped on the gateway's host"
-            ),
-        });
-    }
-    let last = data.clients.iter().map(|ack| ack.ack_received.ns).max().unwrap_or(0);
-    let widths: BTreeMap<&str, i64> = tracker.half_widths(last).collect();
-    for (client, epochs) in tracker.epochs() {
-        reports.push(ClockReport {
-            id: format!("browser:{client}"),
-            used_for: "browser_received, painted".to_owned(),
-            relation: format!(
-                "offset known to ± {} µs, {epochs} epoch(s)",
-                widths.get(client).copied().unwrap_or(0) / 1_000
-            ),
-        });
-    }
-    reports
-}
-
-fn process(hop: Hop) -> &'static str {
-    match hop {
-        Hop::Intended | Hop::Published | Hop::Written => "robot",
-        Hop::AiReceived | Hop::AiBegun | Hop::AiDone => "AI service",
-        Hop::WebReceived | Hop::WebDone | Hop::FrameSent => "broadcaster",
-        Hop::BrowserReceived | Hop::Painted => "browser",
-        _ => "gateway",
-    }
 }
 
 impl Report {

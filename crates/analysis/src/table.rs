@@ -45,6 +45,7 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     }
     if lane.stability.unstable {
         wrapped(out, &lane.stability.reason);
+        said(out, lane);
         return;
     }
     let head = ["", "n", "mean", "sd", "min", "P50", "P90", "P95", "P99", "max"];
@@ -55,8 +56,8 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     line(out, "");
     for (leg, f) in &lane.legs {
         figures(out, leg.name(), &f.summary);
-        if !f.resolved {
-            line(out, &format!("  {leg} is not resolved: ± {}", duration_of(f.half_width_ns)));
+        if let Some(said) = f.width.said() {
+            line(out, &format!("  {leg}: {said}"));
         }
         if f.negative > 0 {
             line(out, &format!("  {} of {leg} are negative: a clock lies", f.negative));
@@ -78,11 +79,19 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     if lane.legs.contains_key(&Leg::AiRoundTrip) {
         line(out, "AI includes its transport: the service does not tell its own time");
     }
+    said(out, lane);
     for defect in lane.defects.iter().take(3) {
         wrapped(out, &format!("! {defect}"));
     }
     for (odd, n) in &lane.oddities {
         line(out, &format!("! {n} messages were odd: {odd}"));
+    }
+}
+
+/// What the clocks do.
+fn said(out: &mut String, lane: &LaneReport) {
+    for finding in &lane.findings {
+        wrapped(out, &format!("! {} ({}): {}", finding.kind, finding.subject, finding.text));
     }
 }
 
@@ -177,9 +186,4 @@ fn wrapped(out: &mut String, text: &str) {
         }
     }
     line(out, &current);
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
-fn duration_of(ns: i64) -> String {
-    duration(ns as f64)
 }

@@ -62,10 +62,14 @@ impl Offset {
     /// Returns true when it began a new epoch (the first exchange begins the first one).
     pub fn observe(&mut self, exchange: &Exchange) -> bool {
         let at = exchange.near_received;
-        // Within the exchange itself the clocks drift as well.
-        let own = self.drift(exchange.near_received.saturating_sub(exchange.near_sent));
+        // Within the exchange the clocks drift as well. The far clock answered right before
+        // `at`, on the network's time; it was asked a whole round trip before.
+        let whole = exchange.near_received.saturating_sub(exchange.near_sent);
+        let worked = exchange.far_sent.saturating_sub(exchange.far_received);
+        let network = whole.saturating_sub(worked).clamp(0, whole.max(0));
         let (lo, hi) = exchange.bounds();
-        let (lo, hi) = (lo.saturating_sub(own), hi.saturating_add(own));
+        let lo = lo.saturating_sub(self.drift(network).max(self.rho_ppm));
+        let hi = hi.saturating_add(self.drift(whole).max(self.rho_ppm));
         if let Some((old_lo, old_hi)) = self.at(at) {
             let both = (old_lo.max(lo), old_hi.min(hi));
             if both.0 <= both.1 {

@@ -1,7 +1,7 @@
 //! Clocks and stamps (METHOD 1): a stamp is a clock's name and a reading in nanoseconds.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A reading or a duration in nanoseconds.
 pub type Ns = i64;
@@ -22,6 +22,12 @@ impl ClockId {
     /// The clock of one browser page, known to its broadcaster as `client`.
     pub fn browser(client: &str) -> Self {
         Self(format!("browser:{client}").into())
+    }
+
+    /// The wall clock of a host that isn't named: what ROS messages and DDS stamp with.
+    pub fn wall() -> Self {
+        static WALL: LazyLock<ClockId> = LazyLock::new(|| ClockId::new("wall"));
+        WALL.clone()
     }
 
     /// The name.

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod hop;
 pub mod ledger;
 pub mod outcome;
+pub mod peer;
 pub mod trace;
 
 pub use census::Census;
@@ -15,4 +16,5 @@ pub use clock::{ClockId, DifferentClocks, Ns, Stamp};
 pub use hop::{Class, Hop, Leg};
 pub use ledger::{BroadcasterCounters, GatewayCounters, Ledger, PublishedSource};
 pub use outcome::{Failure, Outcome, Stage};
+pub use peer::PeerExchange;
 pub use trace::{ClientTrace, IMPOSSIBLE_TIMING, PublisherId, REORDERED, Stamps, Trace, TraceId};

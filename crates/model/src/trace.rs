@@ -145,6 +145,13 @@ pub struct Trace {
     pub ai_served_ns: Option<(Ns, Ns)>,
     /// The web service's own time in ns, likewise.
     pub web_served_ns: Option<Ns>,
+    /// What the gateway's wall clock showed above its monotonic one at the take, in ns: it places
+    /// wall-clock stamps of the gateway's own host. `None` in records that were made before
+    /// wall-clock stamps were kept as such.
+    pub wall_offset_ns: Option<Ns>,
+    /// The header's time when it is no plausible one: (timestamp_sec, timestamp_nsec) as they
+    /// came. It tells what the robot stamps with instead.
+    pub header_time: Option<(i64, i64)>,
     /// How far, at most, the robot's and DDS' wall-clock stamps may be off on the monotonic
     /// clock because of the two clocks' readings not being simultaneous (METHOD 5).
     pub wall_half_width_ns: Ns,

@@ -6,7 +6,7 @@
 //! are generated (`web-ui/src/generated/wire.ts`) and compared in a test.
 
 use crate::ns_text;
-use hopwatch_analysis::{LegFigures, Stability};
+use hopwatch_analysis::{Finding, LegFigures, SpanFigures, Stability};
 use hopwatch_model::{Class, Ledger, Leg};
 use hopwatch_stats::Summary;
 use serde::{Deserialize, Serialize};
@@ -133,10 +133,14 @@ pub struct LaneView {
     /// `ai`, `transport`, `overhead`, `communication` (transport + overhead) and `total` of the
     /// pipeline span (taken → web_acked).
     pub classes: BTreeMap<String, Summary>,
+    /// Spans beside: pipeline, published, intended, glass, ai_transport, web_transport.
+    pub spans: BTreeMap<String, SpanFigures>,
     /// Each leg, by name.
     pub legs: BTreeMap<String, LegFigures>,
     /// Whether percentiles mean anything.
     pub stability: Stability,
+    /// What the clocks of this lane's robots and services do, in sentences.
+    pub findings: Vec<Finding>,
 }
 
 /// One message on the page.
@@ -171,6 +175,8 @@ pub struct LegView {
     pub class: Class,
     /// Its length in ns; negative ones are shown, not hidden.
     pub ns: i64,
+    /// How far it may be off because two clocks are involved; 0 when it is exact.
+    pub half_ns: i64,
 }
 
 /// One message at one browser.
@@ -228,6 +234,8 @@ pub fn typescript() -> String {
         Leg::decl(&config),
         Summary::decl(&config),
         LegFigures::decl(&config),
+        SpanFigures::decl(&config),
+        Finding::decl(&config),
         Stability::decl(&config),
         MessageView::decl(&config),
         LegView::decl(&config),

@@ -6,8 +6,8 @@
 use crate::ns_text;
 use hopwatch_analysis::Account;
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, ClockId, GatewayCounters, Hop, PublisherId, Stamp,
-    Stamps, Trace, TraceId,
+    BroadcasterCounters, Census, ClientTrace, ClockId, GatewayCounters, Hop, PeerExchange,
+    PublisherId, Stamp, Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +41,8 @@ pub enum Record {
     Gateway(GatewayCounters),
     /// The broadcaster's counters.
     Broadcaster(BroadcasterCounters),
+    /// What a clock responder answered.
+    Peer(Box<PeerRecord>),
     /// Something that the user should know of.
     Event(EventRecord),
     /// The account of messages whose traces the collector no longer keeps.
@@ -93,6 +95,10 @@ pub struct TraceRecord {
     ai_served_ns: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     web_served_ns: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wall_offset_ns: Option<NsText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    header_time: Option<(NsText, NsText)>,
     wall_half_width_ns: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     oddities: Vec<String>,
@@ -137,6 +143,55 @@ pub struct CensusRecord {
     published: u64,
     failed: u64,
     last: bool,
+}
+
+/// What a clock responder answered: the wire's form of [`PeerExchange`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerRecord {
+    peer: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    robots: Vec<String>,
+    near: String,
+    far: String,
+    #[serde(with = "ns_text")]
+    near_sent: i64,
+    /// Monotonic, wall.
+    far_received: (NsText, NsText),
+    far_sent: (NsText, NsText),
+    #[serde(with = "ns_text")]
+    near_received: i64,
+}
+
+impl From<&PeerExchange> for PeerRecord {
+    fn from(exchange: &PeerExchange) -> Self {
+        let both = |(mono, wall)| (NsText(mono), NsText(wall));
+        Self {
+            peer: exchange.peer.clone(),
+            robots: exchange.robots.clone(),
+            near: exchange.near.to_string(),
+            far: exchange.far.to_string(),
+            near_sent: exchange.near_sent,
+            far_received: both(exchange.far_received),
+            far_sent: both(exchange.far_sent),
+            near_received: exchange.near_received,
+        }
+    }
+}
+
+impl From<PeerRecord> for PeerExchange {
+    fn from(record: PeerRecord) -> Self {
+        let both = |(mono, wall): (NsText, NsText)| (mono.0, wall.0);
+        Self {
+            peer: record.peer,
+            robots: record.robots,
+            near: ClockId::new(record.near),
+            far: ClockId::new(record.far),
+            near_sent: record.near_sent,
+            far_received: both(record.far_received),
+            far_sent: both(record.far_sent),
+            near_received: record.near_received,
+        }
+    }
 }
 
 /// Something that the user should know of.
@@ -192,6 +247,8 @@ impl From<&Trace> for TraceRecord {
             stamps,
             ai_served_ns: trace.ai_served_ns,
             web_served_ns: trace.web_served_ns,
+            wall_offset_ns: trace.wall_offset_ns.map(NsText),
+            header_time: trace.header_time.map(|(sec, nsec)| (NsText(sec), NsText(nsec))),
             wall_half_width_ns: trace.wall_half_width_ns,
             oddities: trace.oddities.iter().map(|odd| (*odd).to_owned()).collect(),
         }
@@ -226,6 +283,8 @@ impl TryFrom<TraceRecord> for Trace {
             stamps,
             ai_served_ns: record.ai_served_ns,
             web_served_ns: record.web_served_ns,
+            wall_offset_ns: record.wall_offset_ns.map(|ns| ns.0),
+            header_time: record.header_time.map(|(sec, nsec)| (sec.0, nsec.0)),
             wall_half_width_ns: record.wall_half_width_ns,
             oddities: record
                 .oddities
@@ -333,6 +392,8 @@ mod tests {
             stamps,
             ai_served_ns: Some((1, 2)),
             web_served_ns: None,
+            wall_offset_ns: Some(1_700_000_000_000_000_000),
+            header_time: Some((0, -7)),
             wall_half_width_ns: 40,
             oddities: vec!["not_finite"],
         }
@@ -366,6 +427,6 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(kinds.len(), 8, "one of each kind");
+        assert_eq!(kinds.len(), 9, "one of each kind");
     }
 }

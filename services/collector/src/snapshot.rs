@@ -1,7 +1,7 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
 use crate::store::{Lane, Store};
-use hopwatch_analysis::{Glass, LaneData, decompose, figures};
+use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, decompose, figures};
 use hopwatch_model::{Census, ClientTrace, Ns, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
@@ -27,13 +27,16 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
     for ack in store.acks_of(&in_window).take(window) {
         acks.entry(ack.0.id).or_default().push(ack);
     }
+    // What clock responders said lately; exchanges of the window's own messages come with them.
+    let probes = store.peers.iter().rev().take(window);
+    let clocks = Clocks::of(in_window.values().copied(), probes);
     let mut latest: Vec<(Ns, MessageView)> = store
         .lanes
         .values()
         .flat_map(|lane| {
             let census: Vec<&Census> = lane.ledger.census().collect();
             let newest = lane.newest().take(LATEST);
-            newest.map(|trace| message(trace, &census, &acks)).collect::<Vec<_>>()
+            newest.map(|trace| message(trace, &census, &acks, &clocks)).collect::<Vec<_>>()
         })
         .collect();
     latest.sort_by_key(|(taken, _)| std::cmp::Reverse(*taken));
@@ -43,7 +46,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
         state: store.state(),
         elapsed_ms: u64::try_from(store.started.elapsed().as_millis()).unwrap_or(u64::MAX),
         window,
-        lanes: store.lanes.values().map(|lane| lane_view(lane, window, &acks)).collect(),
+        lanes: store.lanes.values().map(|lane| lane_view(lane, window, &acks, &clocks)).collect(),
         latest: latest.into_iter().take(LATEST).map(|(_, view)| view).collect(),
         clients: store.clients(),
         events: store
@@ -60,17 +63,24 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
     }
 }
 
-fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
+fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> LaneView {
     let traces: Vec<&Trace> = lane.newest().take(window).collect();
+    let census: Vec<&Census> = lane.ledger.census().collect();
     let glass = traces
         .iter()
         .flat_map(|trace| {
-            let of_trace = acks.get(&trace.id).into_iter().flatten();
-            of_trace.map(|(ack, push)| Glass::of(ack, *push, Some(trace)))
+            let of_trace = acks.get(&trace.id).map(Vec::as_slice).unwrap_or_default();
+            let parts = match of_trace {
+                [] => Decomposition::default(),
+                _ => decompose(trace, &census, clocks).unwrap_or_default(),
+            };
+            let glass = |(ack, push): &&(ClientTrace, (Ns, Ns))| {
+                Glass::of(ack, *push, Some((trace, &parts)), clocks)
+            };
+            of_trace.iter().map(glass).collect::<Vec<_>>()
         })
         .collect();
-    let data =
-        LaneData { info: lane.info.clone(), traces, glass, census: lane.ledger.census().collect() };
+    let data = LaneData { info: lane.info.clone(), traces, glass, census, clocks };
     let report = figures(&data, lane.ledger.ledger_now());
     LaneView {
         name: report.name,
@@ -87,17 +97,24 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>) -> LaneView {
             .into_iter()
             .map(|(leg, figures)| (leg.name().to_owned(), figures))
             .collect(),
+        spans: report.spans.into_iter().map(|(span, of)| (span.to_owned(), of)).collect(),
         stability: report.stability,
+        findings: report.findings,
     }
 }
 
-fn message(trace: &Trace, census: &[&Census], acks: &Acks<'_>) -> (Ns, MessageView) {
-    let (parts, defect) = match decompose(trace, census) {
+fn message(
+    trace: &Trace,
+    census: &[&Census],
+    acks: &Acks<'_>,
+    clocks: &Clocks,
+) -> (Ns, MessageView) {
+    let (parts, defect) = match decompose(trace, census, clocks) {
         Ok(parts) => (parts, None),
-        Err(defect) => (hopwatch_analysis::Decomposition::default(), Some(defect.to_string())),
+        Err(defect) => (Decomposition::default(), Some(defect.to_string())),
     };
     let glass = acks.get(&trace.id).into_iter().flatten().map(|(ack, push)| {
-        let glass = Glass::of(ack, *push, Some(trace));
+        let glass = Glass::of(ack, *push, Some((trace, &parts)), clocks);
         GlassView {
             client: glass.client,
             push_ns: glass.push_ns,
@@ -116,7 +133,12 @@ fn message(trace: &Trace, census: &[&Census], acks: &Acks<'_>) -> (Ns, MessageVi
         total_ns: parts.pipeline_ns,
         legs: parts
             .legs()
-            .map(|leg| LegView { leg: leg.leg, class: leg.leg.class(), ns: leg.ns })
+            .map(|leg| LegView {
+                leg: leg.leg,
+                class: leg.leg.class(),
+                ns: leg.ns,
+                half_ns: leg.half_ns,
+            })
             .collect(),
         glass: glass.collect(),
     };

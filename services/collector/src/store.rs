@@ -1,11 +1,13 @@
 //! What the collector knows.
 
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
-use hopwatch_model::{BroadcasterCounters, Census, ClientTrace, Ledger, Ns, Trace, TraceId};
+use hopwatch_model::{
+    BroadcasterCounters, Census, ClientTrace, Ledger, Ns, PeerExchange, Trace, TraceId,
+};
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
-    BadRecord, CensusRecord, ClientRecord, Entry, EventRecord, GoneRecord, LaneRecord, Record,
-    TraceRecord,
+    BadRecord, CensusRecord, ClientRecord, Entry, EventRecord, GoneRecord, LaneRecord, PeerRecord,
+    Record, TraceRecord,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -31,6 +33,8 @@ pub(crate) struct Store {
     tracker: GlassTracker,
     pub(crate) broadcasters: BTreeMap<String, BroadcasterCounters>,
     pub(crate) events: VecDeque<(u64, EventRecord)>,
+    /// What clock responders answered, the newest.
+    pub(crate) peers: VecDeque<PeerExchange>,
 }
 
 /// One lane.
@@ -106,6 +110,7 @@ impl Store {
             tracker: GlassTracker::new(),
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
+            peers: VecDeque::new(),
         }
     }
 
@@ -153,6 +158,12 @@ impl Store {
                 self.broadcasters.insert(entry.source, counters);
             }
             Record::Event(event) => self.event(event),
+            Record::Peer(record) => {
+                self.peers.push_back(PeerExchange::from(*record));
+                if self.peers.len() > self.keep {
+                    self.peers.pop_front();
+                }
+            }
             Record::Gone(record) => {
                 let lane = self.lane(&record.lane);
                 lane.not_kept += record.account.messages();
@@ -266,6 +277,9 @@ impl Store {
         for counters in self.broadcasters.values() {
             put(Record::Broadcaster(counters.clone()));
         }
+        for peer in &self.peers {
+            put(Record::Peer(Box::new(PeerRecord::from(peer))));
+        }
         for (_, event) in &self.events {
             put(Record::Event(event.clone()));
         }
@@ -322,7 +336,7 @@ mod tests {
         assert_eq!(store.lines(), before);
         let status = store.status();
         let ledger = &status.lanes["best-effort"];
-        assert_eq!((ledger.published, ledger.delivered, ledger.duplicates), (2, 1, 0));
+        assert_eq!((ledger.published, ledger.delivered, ledger.duplicates), (3, 2, 0));
         assert_eq!(status.clients, 1);
     }
 
@@ -356,8 +370,8 @@ mod tests {
             assert!(store.take(entry).unwrap());
         }
         let status = store.status();
-        assert_eq!(status.messages_not_kept, 1);
-        assert_eq!(status.lanes["best-effort"].published, 2);
+        assert_eq!(status.messages_not_kept, 2);
+        assert_eq!(status.lanes["best-effort"].published, 3);
     }
     #[test]
     fn what_is_gone_comes_back_as_an_account() {

@@ -8,17 +8,17 @@ use serde_json::value::RawValue;
 
 /// The trace of an arrival, stamped up to taken, with nothing of its contents.
 ///
-/// The wall-clock stamps are mapped by the bracket of this very take (METHOD 5): differences
-/// among them stay exact, and the half-width says how far they may all be off.
+/// The robot's own stamps stay what they are, readings of its host's wall clock: only the analysis
+/// knows whether that is ours. The reader's is ours, and is mapped by the bracket of this very
+/// take (METHOD 5); the offset goes along, and the half-width says how far it may be off.
 pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
-    let (_, half_width) = arrival.bracket.offset();
+    let (wall_offset, half_width) = arrival.bracket.offset();
     let mut stamps = Stamps::new();
-    let mono = |wall| arrival.bracket.to_mono(wall).0;
     if arrival.source_wall_ns > 0 {
-        stamps.set(Hop::Written, clock, mono(arrival.source_wall_ns));
+        stamps.set(Hop::Written, &ClockId::wall(), arrival.source_wall_ns);
     }
     if arrival.received_wall_ns > 0 {
-        stamps.set(Hop::Received, clock, mono(arrival.received_wall_ns));
+        stamps.set(Hop::Received, clock, arrival.bracket.to_mono(arrival.received_wall_ns).0);
     }
     stamps.set(Hop::Taken, clock, arrival.taken_ns);
     Trace {
@@ -34,6 +34,8 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
         stamps,
         ai_served_ns: None,
         web_served_ns: None,
+        wall_offset_ns: Some(wall_offset),
+        header_time: None,
         wall_half_width_ns: half_width,
         oddities: if arrival.reordered { vec![REORDERED] } else { Vec::new() },
     }
@@ -54,8 +56,11 @@ pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Op
     trace.sequence = message.header.sequence;
     trace.robot_id = clipped(&message.header.robot_id);
     trace.message_id = clipped(&message.header.message_id);
-    if let Some(published) = message.header.published_ns() {
-        trace.stamps.set(Hop::Published, clock, arrival.bracket.to_mono(published).0);
+    match message.header.published_ns() {
+        Some(published) => trace.stamps.set(Hop::Published, &ClockId::wall(), published),
+        None => {
+            trace.header_time = Some((message.header.timestamp_sec, message.header.timestamp_nsec));
+        }
     }
     match serde_json::to_vec(&message) {
         Ok(json) => (trace, Some(Bytes::from(json))),

@@ -190,11 +190,11 @@ impl World {
 async fn a_message_goes_the_whole_way_and_its_legs_sum_up() {
     let traces = world(&Setup::default()).play(1, Duration::ZERO).await;
     assert_eq!(traces[0].outcome, Outcome::Delivered);
-    let parts = decompose(&traces[0], &[]).unwrap();
+    let parts = decompose(&traces[0], &[], &hopwatch_analysis::Clocks::default()).unwrap();
     // tokio's clock goes in whole milliseconds.
     let total = parts.pipeline_ns.unwrap();
     assert!((1_003 * MS..=1_006 * MS).contains(&total), "{total}");
-    assert_eq!(parts.published_ns.unwrap() - total, 2 * MS);
+    assert_eq!(parts.published.unwrap().0 - total, 2 * MS);
     assert_eq!(parts.pipeline.iter().map(|leg| leg.ns).sum::<Ns>(), total);
 }
 

@@ -117,13 +117,21 @@ ledger: Ledger,
  */
 classes: { [key in string]: Summary }, 
 /**
+ * Spans beside: pipeline, published, intended, glass, ai_transport, web_transport.
+ */
+spans: { [key in string]: SpanFigures }, 
+/**
  * Each leg, by name.
  */
 legs: { [key in string]: LegFigures }, 
 /**
  * Whether percentiles mean anything.
  */
-stability: Stability, };
+stability: Stability, 
+/**
+ * What the clocks of this lane's robots and services do, in sentences.
+ */
+findings: Array<Finding>, };
 
 export type Ledger = { 
 /**
@@ -247,16 +255,8 @@ export type LegFigures = {
  */
 class: Class, 
 /**
- * The median half-width of the interval that the clocks leave; 0 when exact.
- */
-half_width_ns: number, 
-/**
- * False when the half-width exceeds both 10 % of the leg and 0.1 ms: read the interval,
- * not the figure (METHOD 4).
- */
-resolved: boolean, 
-/**
- * How many were negative by more than their half-width: kept in the figures, and a sign of a clock that lies.
+ * How many were negative by more than their half-width: kept in the figures, and a sign of a
+ * clock that lies.
  */
 negative: number, 
 /**
@@ -302,7 +302,112 @@ p99_ns: number | null,
 /**
  * Two-sided 95 % order-statistic interval of the 99th percentile.
  */
-p99_ci_ns: [number | null, number | null], };
+p99_ci_ns: [number | null, number | null], 
+/**
+ * One clock made it, or two whose difference doesn't matter: no interval.
+ */
+exact: boolean, 
+/**
+ * The median half-width of the messages' intervals; 0 when exact.
+ */
+half_width_ns: number, 
+/**
+ * False when the half-width exceeds both 10 % of the P50 and 0.1 ms: read the interval, not
+ * the figure.
+ */
+resolved: boolean, 
+/**
+ * The true P50 lies in here: the P50 of the lower ends, and of the upper ones; `null` when
+ * exact, unstable or without a message.
+ */
+p50_within_ns: [number, number] | null, 
+/**
+ * The same of the P99.
+ */
+p99_within_ns: [number, number] | null, };
+
+export type SpanFigures = { 
+/**
+ * How many values.
+ */
+n: number, 
+/**
+ * Arithmetic mean.
+ */
+mean_ns: number | null, 
+/**
+ * Sample standard deviation (n − 1); `None` for fewer than two values.
+ */
+sd_ns: number | null, 
+/**
+ * The smallest value.
+ */
+min_ns: number | null, 
+/**
+ * The largest value.
+ */
+max_ns: number | null, 
+/**
+ * Median.
+ */
+p50_ns: number | null, 
+/**
+ * 75th percentile.
+ */
+p75_ns: number | null, 
+/**
+ * 90th percentile.
+ */
+p90_ns: number | null, 
+/**
+ * 95th percentile.
+ */
+p95_ns: number | null, 
+/**
+ * 99th percentile.
+ */
+p99_ns: number | null, 
+/**
+ * Two-sided 95 % order-statistic interval of the 99th percentile.
+ */
+p99_ci_ns: [number | null, number | null], 
+/**
+ * One clock made it, or two whose difference doesn't matter: no interval.
+ */
+exact: boolean, 
+/**
+ * The median half-width of the messages' intervals; 0 when exact.
+ */
+half_width_ns: number, 
+/**
+ * False when the half-width exceeds both 10 % of the P50 and 0.1 ms: read the interval, not
+ * the figure.
+ */
+resolved: boolean, 
+/**
+ * The true P50 lies in here: the P50 of the lower ends, and of the upper ones; `null` when
+ * exact, unstable or without a message.
+ */
+p50_within_ns: [number, number] | null, 
+/**
+ * The same of the P99.
+ */
+p99_within_ns: [number, number] | null, };
+
+export type Finding = { 
+/**
+ * A word: "clock_step", "constant_offset", "drift", "wrong_clock_domain",
+ * "unsynchronised_robot", "queueing_not_clock", "negative_delay".
+ */
+kind: string, 
+/**
+ * Whose: a robot, a service, the gateway.
+ */
+subject: string, 
+/**
+ * What it is, by how much, and what to do.
+ */
+text: string, };
 
 export type Stability = { 
 /**
@@ -373,7 +478,11 @@ class: Class,
 /**
  * Its length in ns; negative ones are shown, not hidden.
  */
-ns: number, };
+ns: number, 
+/**
+ * How far it may be off because two clocks are involved; 0 when it is exact.
+ */
+half_ns: number, };
 
 export type GlassView = { 
 /**
