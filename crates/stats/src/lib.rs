@@ -6,5 +6,9 @@
 mod quantile;
 mod summary;
 
-pub use quantile::{Interval, interval_ranks, nearest_rank, quantile, quantile_interval};
+pub use quantile::{
+    Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
+    quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,
+    upper_bound_rank,
+};
 pub use summary::Summary;
