@@ -3,9 +3,13 @@
 //! Quantiles are the inverse of the empirical distribution (nearest rank): the smallest value
 //! `x` of the sample with `F(x) ≥ p`, so every quantile printed was really measured.
 
+mod autocorrelation;
 mod quantile;
 mod summary;
 
+pub use autocorrelation::{
+    Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
+};
 pub use quantile::{
     Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,
