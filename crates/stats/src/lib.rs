@@ -5,6 +5,7 @@
 
 mod autocorrelation;
 mod quantile;
+mod shares;
 mod summary;
 
 pub use autocorrelation::{
@@ -15,4 +16,5 @@ pub use quantile::{
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,
     upper_bound_rank,
 };
+pub use shares::shares;
 pub use summary::Summary;
