@@ -4,6 +4,7 @@
 //! `x` of the sample with `F(x) ≥ p`, so every quantile printed was really measured.
 
 mod autocorrelation;
+mod breakdown;
 mod quantile;
 mod shares;
 mod summary;
@@ -11,6 +12,7 @@ mod summary;
 pub use autocorrelation::{
     Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
 };
+pub use breakdown::{Breakdown, breakdown};
 pub use quantile::{
     Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,
