@@ -5,6 +5,7 @@
 
 mod autocorrelation;
 mod breakdown;
+mod histogram;
 mod quantile;
 mod shares;
 mod summary;
@@ -13,6 +14,7 @@ pub use autocorrelation::{
     Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
 };
 pub use breakdown::{Breakdown, breakdown};
+pub use histogram::{HIGHEST_NS, Histogram, HistogramError, HistogramQuantile};
 pub use quantile::{
     Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,
