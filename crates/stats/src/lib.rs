@@ -4,6 +4,7 @@
 //! `x` of the sample with `F(x) ≥ p`, so every quantile printed was really measured.
 
 mod autocorrelation;
+mod bimodality;
 mod breakdown;
 mod histogram;
 mod quantile;
@@ -13,6 +14,7 @@ mod summary;
 pub use autocorrelation::{
     Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
 };
+pub use bimodality::{Evidence, Mode, Modes};
 pub use breakdown::{Breakdown, breakdown};
 pub use histogram::{HIGHEST_NS, Histogram, HistogramError, HistogramQuantile};
 pub use quantile::{
