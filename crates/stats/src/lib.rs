@@ -11,6 +11,9 @@ mod quantile;
 mod shares;
 mod summary;
 
+#[cfg(test)]
+mod coverage_tests;
+
 pub use autocorrelation::{
     Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
 };
