@@ -112,7 +112,7 @@ impl Modes {
     }
 }
 
-/// The valley that speaks most against one mode, if it does so at [`ALPHA`].
+/// The valley that rejects one mode at [`ALPHA`]: the emptiest, and of those the clearest.
 #[expect(clippy::cast_precision_loss, reason = "counts of a sample are far below 2⁵²")]
 fn tested(sorted: &[i64], step: i64) -> Option<Valley> {
     let n = sorted.len();
