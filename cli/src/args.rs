@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_analysis::Budget;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,15 @@ pub(crate) enum Command {
     Up(Up),
     /// Measure for a while, write the report and judge it
     Run(Run),
+    /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
+    Respond(Respond),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Respond {
+    /// UDP address to answer on
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8010")]
+    pub(crate) listen: SocketAddr,
 }
 
 #[derive(Debug, Args)]
@@ -110,6 +120,10 @@ pub(crate) struct Pipeline {
     /// One message after the other, as a callback that blocks its executor does
     #[arg(long)]
     pub(crate) serial: bool,
+    /// Clock responders (`hopwatch respond`) on robots' hosts: ADDRESS:PORT, or
+    /// ROBOT@ADDRESS:PORT for a robot that sends no census; commas between several
+    #[arg(long, value_name = "PEERS")]
+    pub(crate) clock_peers: Option<String>,
     /// ROS topic [default: /robot_messages]
     #[arg(long)]
     pub(crate) topic: Option<String>,

@@ -8,6 +8,7 @@ mod fetch;
 mod files;
 mod measure;
 mod progress;
+mod respond;
 mod stack;
 
 use args::{Cli, Command};
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Up(up) => measure::up(up).await,
             Command::Run(run) => measure::run(run).await,
+            Command::Respond(respond) => respond::run(respond).await,
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

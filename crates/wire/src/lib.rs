@@ -1,5 +1,6 @@
 //! What travels between the processes of Hopwatch, in each of its versions.
 //!
+//! * [`clock_packet`]: the datagrams of a clock responder;
 //! * [`headers`]: what goes along with each request to a service and comes back with the reply;
 //! * [`record`]: what the services tell the collector;
 //! * [`feed`]: what the collector and the broadcaster tell the web page, and the page them;
@@ -8,6 +9,7 @@
 //! Nanosecond stamps are decimal strings in JSON: they exceed 2^53. Durations are numbers.
 
 pub mod cdr;
+pub mod clock_packet;
 pub mod feed;
 pub mod headers;
 pub mod ns_text;

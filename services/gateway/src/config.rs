@@ -83,6 +83,9 @@ hopwatch_kit::config! {
         web_url: String = "http://127.0.0.1:8001/v1/messages".to_owned(),
         /// Where records go
         collector_url: String = "http://127.0.0.1:8002/v1/records".to_owned(),
+        /// Clock responders (`hopwatch respond`) on robots' hosts, with commas between:
+        /// ADDRESS:PORT, or ROBOT+ROBOT@ADDRESS:PORT for robots that send no census
+        clock_peers: String = String::new(),
         /// How long the AI service may take, in ms
         ai_timeout_ms: u64 = 5000,
         /// How long the web service may take, in ms

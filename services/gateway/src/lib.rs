@@ -7,6 +7,7 @@
 pub mod config;
 pub mod intake;
 mod message;
+mod peers;
 pub mod pipeline;
 mod ros;
 
@@ -19,7 +20,7 @@ use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
-use hopwatch_link::{Http1, Http1Config, Link, RecordSender, RecordSenderConfig, Target};
+use hopwatch_link::{Http1, Http1Config, Link, Peer, RecordSender, RecordSenderConfig, Target};
 use hopwatch_wire::record::{LaneRecord, Record, TraceRecord};
 use intake::Intake;
 use pipeline::Pipeline;
@@ -42,6 +43,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     config.check()?;
     let token = Token::from_environment();
     let clock = Arc::new(SystemClock::default());
+    let peers = Peer::parse_all(&config.clock_peers)
+        .map_err(|error| Refused(format!("clock_peers: {error}")))?;
     let listener = net::bind(config.listen, &token).await?;
     let http = |url: &str, fresh: bool, token: &Token| -> anyhow::Result<Http1> {
         let target = Target::parse(url).map_err(|error| Refused(error.to_string()))?;
@@ -82,6 +85,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         workers: u32::try_from(workers).unwrap_or(u32::MAX),
         clock: clock.id().to_string(),
     }));
+    peers::ask(peers, &clock, &records, &shutdown);
     let source = Arc::new(Source {
         pipeline: Arc::clone(&pipeline),
         records,
