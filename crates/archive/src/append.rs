@@ -1,7 +1,7 @@
 //! Storing.
 
+use crate::ArchiveError;
 use crate::schema::{self, BUSY, Owner};
-use crate::{ArchiveError, slot};
 use hopwatch_analysis::{Account, LedgerBuilder};
 use hopwatch_model::Trace;
 use hopwatch_wire::record::{Entry, Record};
@@ -27,18 +27,14 @@ pub struct Archive {
 /// An entry to be stored.
 #[derive(Clone, Debug)]
 pub struct NewEntry<'a> {
-    source: &'a str,
-    number: u64,
-    slot: Option<String>,
-    line: &'a str,
-}
-
-impl<'a> NewEntry<'a> {
-    /// An entry and the line that it was read from, which is stored as it is.
-    pub fn of(entry: &'a Entry, line: &'a str) -> Self {
-        let slot = slot(&entry.record);
-        Self { source: &entry.source, number: entry.number, slot, line }
-    }
+    /// This start of the process that tells it.
+    pub source: &'a str,
+    /// Its number at that source.
+    pub number: u64,
+    /// Its [slot](crate::slot()).
+    pub slot: Option<&'a str>,
+    /// The line that it was read from, which is stored as it is.
+    pub line: &'a str,
 }
 
 impl Archive {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{APPLICATION_ID, Reader, SCHEMA};
+use crate::{APPLICATION_ID, Reader, SCHEMA, slot};
 use std::fs;
 use tempfile::TempDir;
 
@@ -25,9 +25,14 @@ fn append(archive: &mut Archive, lines: &[String]) -> Vec<bool> {
 fn try_append(archive: &mut Archive, lines: &[String]) -> Result<Vec<bool>, ArchiveError> {
     let entries: Vec<Entry> =
         lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let new: Vec<NewEntry<'_>> =
-        entries.iter().zip(lines).map(|(entry, line)| NewEntry::of(entry, line)).collect();
-    archive.append(&new)
+    let slots: Vec<Option<String>> = entries.iter().map(|entry| slot(&entry.record)).collect();
+    let new = entries.iter().zip(&slots).zip(lines).map(|((entry, slot), line)| NewEntry {
+        source: &entry.source,
+        number: entry.number,
+        slot: slot.as_deref(),
+        line,
+    });
+    archive.append(&new.collect::<Vec<_>>())
 }
 
 fn lines(path: &Path) -> Vec<String> {

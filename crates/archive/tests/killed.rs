@@ -38,10 +38,11 @@ fn appends_until_killed() {
     let mut stdout = std::io::stdout();
     loop {
         let lines: Vec<String> = (next..next + 7).map(line).collect();
-        let entries: Vec<Entry> =
-            lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let new: Vec<_> =
-            entries.iter().zip(&lines).map(|(entry, line)| NewEntry::of(entry, line)).collect();
+        let slots: Vec<String> = (next..next + 7).map(|number| format!("e{number}")).collect();
+        let new: Vec<_> = (next..)
+            .zip(lines.iter().zip(&slots))
+            .map(|(number, (line, slot))| NewEntry { source: "s", number, slot: Some(slot), line })
+            .collect();
         assert!(archive.append(&new).unwrap().iter().all(|new| *new));
         next += 7;
         writeln!(stdout, "stored {}", next - 1).unwrap();

@@ -1,8 +1,8 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
-use crate::store::{Lane, Store};
+use crate::store::{Ack, Lane, Store};
 use hopwatch_analysis::{Glass, LaneData, decompose, figures};
-use hopwatch_model::{Census, ClientTrace, Ns, Trace, TraceId};
+use hopwatch_model::{Census, Ns, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
 };
@@ -13,7 +13,7 @@ const LATEST: usize = 20;
 /// Events that the page lists.
 const EVENTS: usize = 20;
 
-type Acks<'a> = HashMap<TraceId, Vec<&'a (ClientTrace, (Ns, Ns))>>;
+type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
 /// The figures now, percentiles over the newest `window` messages of each lane.
 pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
@@ -51,10 +51,10 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
             .iter()
             .rev()
             .take(EVENTS)
-            .map(|(at_ms, event)| EventView {
-                at_ms: *at_ms,
-                kind: event.event.clone(),
-                text: event.text.clone(),
+            .map(|happened| EventView {
+                at_ms: happened.at_ms,
+                kind: happened.event.event.clone(),
+                text: happened.event.text.clone(),
             })
             .collect(),
     }
