@@ -2,12 +2,15 @@
 
 mod args;
 mod child;
+mod dataset;
 mod domain;
 mod environment;
 mod fetch;
 mod files;
 mod measure;
 mod progress;
+mod report;
+mod run_file;
 mod stack;
 
 use args::{Cli, Command};
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Up(up) => measure::up(up).await,
             Command::Run(run) => measure::run(run).await,
+            Command::Report(report) => report::command(&report),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
