@@ -51,7 +51,7 @@ hopwatch_kit::config! {
         /// SQLite file for all records, made if it isn't there; without it they are in memory only
         database: String = String::new(),
         /// Records that the file keeps; of older messages it keeps the account
-        archive_records: u64 = 1_000_000,
+        archive_records: u64 = 500_000,
         /// Messages whose figures the live page shows, the newest ones of a lane
         window: usize = 1000,
         /// Snapshots a second for the live page
