@@ -1,5 +1,8 @@
 use super::*;
 use crate::{APPLICATION_ID, Reader, SCHEMA, slot};
+use hopwatch_analysis::LedgerBuilder;
+use hopwatch_model::Trace;
+use hopwatch_wire::record::{Entry, Record};
 use std::fs;
 use tempfile::TempDir;
 
@@ -172,6 +175,50 @@ fn beyond_its_limit_the_oldest_messages_become_an_account() {
     assert_eq!(again.ledger(false).duplicates, 10);
     assert!(counts.contains(&("h".to_owned(), 7)), "nothing replaced it: {counts:?}");
     assert!(counts.contains(&("g".to_owned(), number)), "{counts:?}");
+}
+
+/// Numbers that come late, or never, beyond the limit, too: each is taken once, none is taken for
+/// one that was.
+#[test]
+fn what_is_forgotten_is_known_by_its_own_number_only() {
+    let (_folder, path) = place();
+    let mut archive = Archive::open(&path, 20, "run").unwrap();
+    // Far ahead; and 1 and 7 are missing.
+    let mut order = vec![1_000, 5, 4, 3, 2];
+    order.extend(8..200);
+    for number in &order {
+        assert_eq!(append(&mut archive, &[trace("g", *number, *number)]), [true], "{number}");
+    }
+    for number in &order {
+        assert_eq!(append(&mut archive, &[trace("g", *number, *number)]), [false], "{number}");
+    }
+    for number in [7, 1, 6, 999] {
+        assert_eq!(append(&mut archive, &[trace("g", number, number)]), [true], "{number}");
+        assert_eq!(append(&mut archive, &[trace("g", number, number)]), [false], "{number}");
+    }
+    // Once there is no gap, numbers cost nothing any more.
+    for number in 200..300 {
+        append(&mut archive, &[trace("g", number, number)]);
+    }
+    let rows = "SELECT count(*) FROM entries";
+    let rows: i64 = archive.connection.query_row(rows, [], |row| row.get(0)).unwrap();
+    assert!(rows <= 20 + 2, "{rows}");
+}
+
+/// More words that stand than the limit: messages go all the same.
+#[test]
+fn what_stands_does_not_keep_messages_from_leaving() {
+    let (_folder, path) = place();
+    let mut archive = Archive::open(&path, 20, "run").unwrap();
+    for number in 1..=50 {
+        append(&mut archive, &[counters(&format!("g{number}"), 1, 1)]);
+    }
+    for number in 1..=50 {
+        append(&mut archive, &[trace("g", number, number)]);
+    }
+    let traces = lines(&path).iter().filter(|line| line.contains(r#""trace""#)).count();
+    assert!(traces <= 1, "{traces}");
+    assert_eq!(lines(&path).iter().filter(|line| line.contains(r#""gateway""#)).count(), 50);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod append;
 mod error;
+mod forget;
 mod read;
 mod schema;
 mod slot;

@@ -1,7 +1,7 @@
 //! Reading back.
 
 use crate::ArchiveError;
-use crate::append::accounts;
+use crate::forget::accounts;
 use crate::schema::{self, BUSY, Owner};
 use hopwatch_wire::record::{Entry, GoneRecord, Record};
 use rusqlite::{Connection, OpenFlags};
@@ -48,7 +48,7 @@ impl Reader {
     {
         self.lines(
             "SELECT line FROM sources JOIN entries ON entries.source = sources.id \
-             ORDER BY sources.name, entries.number",
+             WHERE line IS NOT NULL ORDER BY sources.name, entries.number",
             take,
         )
     }
@@ -58,7 +58,7 @@ impl Reader {
     where
         E: From<ArchiveError>,
     {
-        self.lines("SELECT line FROM entries ORDER BY id", take)
+        self.lines("SELECT line FROM entries WHERE line IS NOT NULL ORDER BY id", take)
     }
 
     fn lines<E>(&self, query: &str, mut take: impl FnMut(&str) -> Result<(), E>) -> Result<(), E>

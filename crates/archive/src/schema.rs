@@ -14,9 +14,10 @@ pub const SCHEMA: i64 = 1;
 /// How long to wait for somebody else's transaction.
 pub(crate) const BUSY: Duration = Duration::from_secs(2);
 
-/// `entries.id` is the order of arrival. `sources.forgotten`: all entries of the source up to this
-/// number have been taken, though some are no longer in `entries`. `accounts` holds what is known
-/// of messages whose traces are gone.
+/// `entries.id` is the order of arrival; `entries.line` is NULL once the entry is no longer kept,
+/// so that its number stays known. `sources.forgotten`: all numbers of the source up to this one
+/// have been taken, and those without a row are no longer kept. `accounts` holds what is known of
+/// messages whose traces are gone.
 const TABLES: &str = "
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
     CREATE TABLE sources (
@@ -29,10 +30,11 @@ const TABLES: &str = "
         source INTEGER NOT NULL REFERENCES sources (id),
         number INTEGER NOT NULL,
         slot TEXT,
-        line TEXT NOT NULL,
+        line TEXT,
         UNIQUE (source, number)
     ) STRICT;
     CREATE INDEX slots ON entries (source, slot, number) WHERE slot IS NOT NULL;
+    CREATE INDEX blanks ON entries (source, number) WHERE line IS NULL;
     CREATE TABLE accounts (lane TEXT PRIMARY KEY, account TEXT NOT NULL) STRICT;
 ";
 
