@@ -100,6 +100,24 @@ fn a_number_that_is_no_number_stores_nothing_of_its_batch() {
 }
 
 #[test]
+fn a_full_disk_stores_no_part_and_is_no_fault_of_the_file() {
+    let (_folder, path) = place();
+    let mut archive = Archive::open(&path, 10_000, "run").unwrap();
+    append(&mut archive, &[trace("g", 1, 1)]);
+    let pages = |archive: &Archive, most: i64| {
+        archive.connection.pragma_update(None, "max_page_count", most).unwrap();
+    };
+    pages(&archive, 1);
+    let batch: Vec<String> = (2..=2_000).map(|n| trace("g", n, n)).collect();
+    let error = try_append(&mut archive, &batch).unwrap_err();
+    assert!(!error.is_of_the_file() && error.to_string().contains("full"), "{error}");
+    assert_eq!(lines(&path).len(), 1);
+    pages(&archive, 1_000_000);
+    assert!(append(&mut archive, &batch).iter().all(|new| *new));
+    assert_eq!(lines(&path).len(), 2_000);
+}
+
+#[test]
 fn it_goes_on_where_it_was() {
     let (folder, path) = place();
     let mut archive = Archive::open(&path, 100, "run-1").unwrap();

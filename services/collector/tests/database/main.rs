@@ -139,6 +139,34 @@ fn what_cannot_be_stored_is_not_acknowledged() {
     assert_eq!(kinds(&there, "archive_failed"), 1, "told once");
 }
 
+/// Most messages are an account only, in the file and in memory.
+#[test]
+fn what_is_no_longer_kept_is_counted_after_a_restart_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.db");
+    let words = ["--archive-records", "50", "--keep-messages", "20"];
+    let mut collector = Collector::start_with(Some(&path), &words);
+    let memory = Collector::start(None);
+    for from in (1..=600).step_by(30) {
+        let batch: String = (from..from + 30).map(|n| gateway("g", n) + "\n").collect();
+        for address in [collector.address, memory.address] {
+            assert_eq!(post(address, &batch).unwrap().0, 200);
+        }
+    }
+    let expected = memory.status()["lanes"].clone();
+    assert_eq!(expected["l"]["published"], 540);
+    assert_eq!(collector.status()["lanes"], expected);
+    collector.kill();
+    let again = Collector::start_with(Some(&path), &words);
+    assert_eq!(again.status()["lanes"], expected);
+    assert_eq!(again.status()["messages_not_kept"], 520);
+    // Sent again: known, though it is gone.
+    let (code, text) = post(again.address, &gateway("g", 1)).unwrap();
+    assert!(code == 200 && text.contains(r#""taken":0"#), "{code} {text}");
+    assert_eq!(again.status()["lanes"], expected);
+    assert!(again.dataset().lines().count() <= 50 + 1 + 1);
+}
+
 #[test]
 fn rubbish_is_refused_and_told_but_not_stored() {
     let folder = tempfile::tempdir().unwrap();

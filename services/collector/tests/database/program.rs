@@ -16,8 +16,13 @@ pub(crate) struct Collector {
 impl Collector {
     /// Starts one that stores into `database`; without, in memory.
     pub(crate) fn start(database: Option<&Path>) -> Self {
+        Self::start_with(database, &[])
+    }
+
+    /// The same with more words on its command line.
+    pub(crate) fn start_with(database: Option<&Path>, words: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hopwatch-collector"));
-        command.args(["--listen", "127.0.0.1:0"]).env_clear();
+        command.args(["--listen", "127.0.0.1:0"]).args(words).env_clear();
         if let Some(path) = database {
             command.arg("--database").arg(path);
         }
