@@ -347,7 +347,7 @@ impl Ended {
         traces::rows(&self.text("glass.csv"))
     }
 
-    /// The records that the report was made from, of one kind.
+    /// The records that the report was made from, of one kind, by source and number.
     #[track_caller]
     pub fn records(&self, kind: &str) -> Vec<Value> {
         let mut command = Command::new(built("hopwatch"));
