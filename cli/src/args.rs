@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Measure for a while, write the report and judge it
     Run(Run),
+    /// Report a run again from its folder, also one that was killed
+    Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
 }
@@ -78,6 +80,16 @@ pub(crate) struct Run {
     pub(crate) page_port: Option<u16>,
     #[command(flatten)]
     pub(crate) budget: BudgetArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folder of the run: its report is written anew, and its exit code is the run's
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Print the records as NDJSON instead
+    #[arg(long)]
+    pub(crate) records: bool,
 }
 
 /// What is measured, and how. A flag that isn't given is left to the configuration file, the
@@ -133,7 +145,7 @@ pub(crate) struct Pipeline {
     /// TOML file with a table for each program; flags overrule it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Folder for the report; default: out/TIME
+    /// Folder for records and report; default: out/TIME
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -224,6 +236,8 @@ mod tests {
             "run --unknown",
             "fly",
             "run --domain 233",
+            "report",
+            "report a b",
         ] {
             let words = std::iter::once("hopwatch").chain(bad.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{bad}");

@@ -1,10 +1,7 @@
 //! Asking the collector.
 
 use anyhow::Context;
-use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_kit::net::Token;
-use hopwatch_model::{Census, ClientTrace, PeerExchange, Trace};
-use hopwatch_wire::record::{Entry, Record};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,10 +10,8 @@ use std::time::Duration;
 /// What the collector says of the run.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Status {
-    pub(crate) run_id: String,
     pub(crate) state: String,
     pub(crate) lanes: BTreeMap<String, LedgerSummary>,
-    pub(crate) messages_not_kept: u64,
 }
 
 /// The parts of a ledger that progress shows.
@@ -55,11 +50,6 @@ impl Collector {
         serde_json::from_str(&text).context("failed to read the collector's status")
     }
 
-    /// Everything that was recorded, as NDJSON.
-    pub(crate) async fn records(&self) -> anyhow::Result<String> {
-        self.get("/v1/dataset").await
-    }
-
     async fn get(&self, path: &str) -> anyhow::Result<String> {
         let url = format!("{}{path}", self.base);
         let reply =
@@ -67,41 +57,4 @@ impl Collector {
         let text = reply.with_context(|| format!("failed to ask {url}"))?.text().await;
         text.with_context(|| format!("failed to read the reply of {url}"))
     }
-}
-
-/// Records as a dataset for the report.
-pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
-    let mut data = Dataset::default();
-    for (number, line) in lines.lines().enumerate() {
-        let at = || format!("record {} can't be read", number + 1);
-        let entry: Entry = serde_json::from_str(line).with_context(at)?;
-        match entry.record {
-            Record::Lane(lane) => {
-                let info = LaneInfo {
-                    name: lane.lane.clone(),
-                    topic: lane.topic,
-                    qos: lane.qos,
-                    transport: lane.transport,
-                    workers: lane.workers,
-                    clock: lane.clock,
-                };
-                data.lanes.insert(lane.lane, info);
-            }
-            Record::Trace(record) => data.traces.push(Trace::try_from(*record).with_context(at)?),
-            Record::Client(record) => {
-                data.clients.push(ClientTrace::try_from(*record).with_context(at)?);
-            }
-            Record::Census(record) => {
-                data.census.push((record.lane.clone(), Census::from(record)));
-            }
-            Record::Gateway(counters) => data.counters.push(counters),
-            Record::Broadcaster(counters) => data.broadcasters.push(counters),
-            Record::Gone(record) => data.gone.push((record.lane, record.account)),
-            Record::Peer(record) => data.peers.push(PeerExchange::from(*record)),
-            Record::Event(event) => {
-                data.events.push(Event { kind: event.event, text: event.text });
-            }
-        }
-    }
-    Ok(data)
 }

@@ -2,13 +2,16 @@
 
 mod args;
 mod child;
+mod dataset;
 mod domain;
 mod environment;
 mod fetch;
 mod files;
 mod measure;
 mod progress;
+mod report;
 mod respond;
+mod run_file;
 mod stack;
 
 use args::{Cli, Command};
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
             Command::Up(up) => measure::up(up).await,
             Command::Run(run) => measure::run(run).await,
             Command::Respond(respond) => respond::run(respond).await,
+            Command::Report(report) => report::command(&report),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -2,13 +2,14 @@
 
 use crate::args::{Pipeline, Run, Up, Usage};
 use crate::environment::fingerprint;
-use crate::fetch::{Collector, dataset};
+use crate::fetch::Collector;
 use crate::files;
 use crate::progress::Progress;
+use crate::report;
+use crate::run_file::{self, End, RunFile, UnderWay};
 use crate::stack::{Addresses, Ports, Stack, make_folders};
 use anyhow::Context;
-use hopwatch_analysis::{Budget, RunInfo, report, table};
-use hopwatch_kit::service::exit;
+use hopwatch_analysis::Budget;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,6 +20,9 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// The same after Ctrl-C, which must be over within 5 s: the robots take up to 1 s for their last
 /// words, and the gateway itself lets what is under way end for 2 s.
 const SETTLE_INTERRUPTED: Duration = Duration::from_millis(500);
+/// How often the folder is told that the run still lives: so well is the length of a killed one
+/// known.
+const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// What to measure.
 struct Plan {
@@ -28,6 +32,8 @@ struct Plan {
     time: Option<Duration>,
     simulate: bool,
     budget: Budget,
+    /// Somebody set the budget.
+    judged: bool,
 }
 
 /// `hopwatch up`.
@@ -40,17 +46,17 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
         time: None,
         simulate: !up.no_sim,
         budget: Budget::default(),
+        // `up` shows, and judges nothing.
+        judged: false,
     };
-    let code = measure(plan).await?;
-    // Nobody set a budget: `up` shows, and judges nothing. A pipeline that delivered nothing or
-    // had no steady state is still told by the code.
-    Ok(if code == exit::BUDGET_MISSED { exit::OK } else { code })
+    measure(plan).await
 }
 
 /// `hopwatch run`.
 pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
     let plan = Plan {
         budget: run.budget.budget()?,
+        judged: true,
         ports: Ports::free(run.page_port),
         time: Some(run.duration),
         simulate: !run.no_sim,
@@ -65,28 +71,33 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let out = out_folder(&plan.pipeline, started)?;
     let logs = make_folders(&out)?;
     let ros = ros_environment(&plan);
-    let environment = fingerprint(&ros);
+    let since = humantime::format_rfc3339_seconds(started).to_string();
+    let file = RunFile::new(since, fingerprint(&ros), &plan.budget, plan.judged);
+    let mut run = UnderWay::begin(out, file)?;
     let clock = Instant::now();
     let mut stack = Stack::default();
+    let database = run.out.join(files::DATABASE);
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, plan.ports, &ros, &logs) => starting,
+        starting = stack.start(&plan.pipeline, plan.ports, &ros, &logs, &database) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
-    let began = Instant::now();
+    run.measure();
     let begun = starting.and_then(|addresses| begin(&plan, &mut stack, &addresses, &ros, &logs));
     let collector = match begun {
         Ok(collector) => collector,
         Err(error) => {
             stack.stop().await;
+            run.discard();
             return Err(error);
         }
     };
-    let ended = watch(&plan, &mut stack, &collector, &mut interrupts).await;
+    let ended = watch(&plan, &mut stack, &collector, &mut interrupts, &mut run).await;
     let ended = match ended {
         Ok(ended) => ended,
         // The robots could not do what they were asked: nothing was measured.
         Err(error) if error.is::<Usage>() => {
             stack.stop().await;
+            run.discard();
             return Err(error);
         }
         // What was measured before something failed is still reported, if it can be.
@@ -95,21 +106,14 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
             Ended::Failed(format!("{error:#}"))
         }
     };
-    let run = RunInfo {
-        started: humantime::format_rfc3339_seconds(started).to_string(),
-        duration_s: began.elapsed().as_secs_f64(),
-        command: std::env::args().skip(1).collect(),
-        interrupted: ended.reason(),
-        ..RunInfo::default()
-    };
-    let finishing = finish(stack, &collector, run, environment, &plan.budget, &out);
+    let out = run.out.display().to_string();
     let code = tokio::select! {
-        code = finishing => code?,
+        code = finish(stack, run, &ended) => code?,
         // Asked again while the end itself hangs: dropped children are killed.
         _ = interrupts.next() => anyhow::bail!("stopped at once; nothing was reported"),
     };
-    eprintln!("report: {} ({:.0} s in all)", out.display(), clock.elapsed().as_secs_f64());
-    Ok(if matches!(ended, Ended::Failed(_)) { exit::FAILED } else { code })
+    eprintln!("report: {out} ({:.0} s in all)", clock.elapsed().as_secs_f64());
+    Ok(code)
 }
 
 /// Tells where the page is, and lets messages come.
@@ -164,6 +168,7 @@ async fn watch(
     stack: &mut Stack,
     collector: &Collector,
     interrupts: &mut Interrupts,
+    run: &mut UnderWay,
 ) -> anyhow::Result<Ended> {
     let mut progress = Progress::new(plan.time);
     let mut robots = stack.take_robots();
@@ -175,11 +180,16 @@ async fn watch(
         }
     };
     let showing = async {
+        let mut told = Instant::now();
         loop {
             tokio::time::sleep(Duration::from_millis(500)).await;
             // A collector that is gone is told by its end, not by this.
             if let Ok(status) = collector.status().await {
                 progress.show(&status);
+            }
+            if told.elapsed() >= LIFE_SIGN {
+                told = Instant::now();
+                run.lives();
             }
         }
     };
@@ -215,30 +225,17 @@ fn idle(status: &crate::fetch::Status) -> bool {
     status.state == "waiting" || status.lanes.values().all(|lane| lane.in_flight == 0)
 }
 
-async fn finish(
-    mut stack: Stack,
-    collector: &Collector,
-    run: RunInfo,
-    environment: std::collections::BTreeMap<String, String>,
-    budget: &Budget,
-    out: &Path,
-) -> anyhow::Result<u8> {
+/// Stops everything, and makes the report from what is in the folder then.
+async fn finish(mut stack: Stack, mut run: UnderWay, ended: &Ended) -> anyhow::Result<u8> {
+    let end = if matches!(ended, Ended::Failed(_)) { End::Failed } else { End::InOrder };
+    run.end(end, ended.reason());
     stack.stop_senders().await;
-    let fetched = async {
-        let status = collector.status().await?;
-        Ok::<_, anyhow::Error>((status, collector.records().await?))
-    };
-    let fetched = fetched.await;
     stack.stop().await;
-    let (status, records) = fetched.context("nothing can be reported")?;
-    let data = dataset(&records)?;
-    let messages_not_kept = status.messages_not_kept;
-    let run = RunInfo { id: status.run_id, messages_not_kept, ..run };
-    let report = report(&data, run, environment, budget);
-    // Shown first: a folder that is gone must not take the summary with it.
-    write!(std::io::stdout(), "{}", table(&report)).context("failed to print the table")?;
-    files::write(out, &report, &data, &records)?;
-    Ok(report.exit_code())
+    run.write_or_warn();
+    let making = tokio::task::spawn_blocking(move || report::make(&run.out));
+    // Its folder is our own: nothing that is wrong with it is a matter of usage.
+    let made = making.await.context("nothing can be reported")?;
+    made.map_err(|error| anyhow::anyhow!("nothing can be reported: {error:#}"))
 }
 
 fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
@@ -246,8 +243,15 @@ fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
         let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(':', "-");
         Path::new("out").join(stamp)
     });
-    if out.join("report.json").exists() {
-        let text = format!("{} holds a report already: choose another --out", out.display());
+    if out.to_str().is_none() {
+        let text = format!("{} is not UTF-8: choose another --out", out.display());
+        return Err(Usage(text).into());
+    }
+    if [files::REPORT, run_file::NAME, files::DATABASE].iter().any(|name| out.join(name).exists()) {
+        let text = format!(
+            "{} holds a run already: choose another --out (`hopwatch report` reports it again)",
+            out.display()
+        );
         return Err(Usage(text).into());
     }
     Ok(out)

@@ -56,6 +56,7 @@ impl Stack {
         ports: Ports,
         environment: &[(String, String)],
         logs: &Path,
+        database: &Path,
     ) -> anyhow::Result<Addresses> {
         let common = common(pipeline);
         let start = |name: &'static str, port: u16, own: &[String]| {
@@ -65,7 +66,8 @@ impl Stack {
             Child::start(name, &args, environment, logs)
         };
         let services = &mut self.services;
-        let collector = listening(services, start("collector", ports.collector, &[])?).await?;
+        let keep = [flag("database", database.display())];
+        let collector = listening(services, start("collector", ports.collector, &keep)?).await?;
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let mut own = gateway_args(pipeline);
         let ai_url = if let Some(url) = &pipeline.ai_url {

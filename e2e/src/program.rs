@@ -4,6 +4,7 @@ use crate::patience::{PATIENCE, wait_until, within};
 use crate::processes::{self, MARK, Pid};
 use crate::report::Report;
 use crate::traces::{self, Row};
+use crate::world::built;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -346,10 +347,13 @@ impl Ended {
         traces::rows(&self.text("glass.csv"))
     }
 
-    /// The records that the report was made from, of one kind.
+    /// The records that the report was made from, of one kind, by source and number.
     #[track_caller]
     pub fn records(&self, kind: &str) -> Vec<Value> {
-        let text = self.text("records.ndjson");
+        let mut command = Command::new(built("hopwatch"));
+        let printed = command.args(["report", "--records"]).arg(&self.out).output().unwrap();
+        assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+        let text = String::from_utf8(printed.stdout).unwrap();
         let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         all.filter(|record| record["kind"] == kind).collect()
     }

@@ -68,6 +68,13 @@ impl World {
         self.program(&built("hopwatch"), words)
     }
 
+    /// `hopwatch report` of a folder.
+    pub fn report(&self, folder: &Path) -> Start {
+        let mut start = self.bare("report").out(folder);
+        start.arg(folder.to_str().unwrap());
+        start
+    }
+
     /// The robots, started by the test itself.
     pub fn robots(&self, words: &str) -> Start {
         self.program(&built("hopwatch-robot-sim"), words)
@@ -187,7 +194,7 @@ fn show_logs(folder: &Path) {
 }
 
 /// A program of ours: in the folder `HOPWATCH_PROGRAMS`, else beside the tests' own folder.
-fn built(name: &str) -> PathBuf {
+pub(crate) fn built(name: &str) -> PathBuf {
     let folder = std::env::var_os("HOPWATCH_PROGRAMS").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| {
         let own = std::env::current_exe().unwrap();

@@ -125,14 +125,18 @@ fn a_dead_ai_service_is_named_and_what_was_measured_is_reported() {
     assert!(ended.markdown().contains("ai-mock ended"));
 }
 
+/// What it had acknowledged is in the file.
 #[test]
-fn a_dead_collector_is_named() {
+fn a_dead_collector_is_named_and_what_it_had_stored_is_reported() {
     let world = World::new();
     let mut running = world.hopwatch("run --for 60s --rate 20 --ai-ms 10").start();
     running.delivered(20);
     world.child_of(running.pid(), "hopwatch-collector").kill();
     let ended = running.end_within(Duration::from_secs(15));
     world.is_empty_now();
-    ended.has_code(4).says(&["collector ended", "SIGKILL", "nothing can be reported"]);
-    assert!(!ended.out.join("report.json").exists());
+    ended.has_code(4).says(&["collector ended", "SIGKILL"]);
+    let report = ended.report();
+    let why = report.run.interrupted.as_deref().unwrap();
+    assert!(why.contains("collector ended"), "{why}");
+    assert!(report.ledger().delivered >= 20, "{:?}", report.ledger());
 }

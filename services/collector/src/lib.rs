@@ -2,25 +2,32 @@
 //!
 //! `POST /v1/records` (NDJSON) · `GET /v1/live` (WebSocket, snapshots) · `GET /v1/status` ·
 //! `GET /v1/dataset` (NDJSON, everything that is kept) · `GET /healthz`
+//!
+//! With a database, what is acknowledged is in it, and a later start goes on from there.
 
 mod ingest;
+mod keeper;
 mod live;
 mod snapshot;
 mod store;
+mod told;
 
 use anyhow::ensure;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
 use axum::http::header;
 use axum::middleware;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
+use keeper::Keeper;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Store;
 
@@ -39,8 +46,12 @@ hopwatch_kit::config! {
     pub struct Config, Flags {
         /// Address to listen on
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8002)),
-        /// Messages that are kept for the report, the newest ones; the ledger counts all
+        /// Messages of a lane that are kept in memory, the newest ones; the ledger counts all
         keep_messages: usize = 50_000,
+        /// SQLite file for all records, made if it isn't there; without it they are in memory only
+        database: String = String::new(),
+        /// Records that the file keeps; of older messages it keeps the account
+        archive_records: u64 = 500_000,
         /// Messages whose figures the live page shows, the newest ones of a lane
         window: usize = 1000,
         /// Snapshots a second for the live page
@@ -57,6 +68,8 @@ struct Shared {
     config: Config,
     allowed_origins: AllowedOrigins,
     store: Mutex<Store>,
+    /// `None`: in memory only.
+    keeper: Option<Keeper>,
     shutdown: Shutdown,
 }
 
@@ -73,17 +86,26 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         Refused(format!("snapshots_hz must lie between 0.1 and 60, not {}", config.snapshots_hz))
     );
     ensure!(config.keep_messages > 0, Refused("keep_messages must be at least 1".to_owned()));
+    ensure!(config.archive_records > 0, Refused("archive_records must be at least 1".to_owned()));
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
+    let (keeper, store) = if config.database.is_empty() {
+        (None, Store::new(config.keep_messages, uuid::Uuid::new_v4().to_string()))
+    } else {
+        let path = Path::new(&config.database);
+        let (keeper, store) = Keeper::open(path, config.archive_records, config.keep_messages)?;
+        (Some(keeper), store)
+    };
     net::announce("collector", &listener)?;
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
-        store: Mutex::new(Store::new(config.keep_messages)),
+        store: Mutex::new(store),
+        keeper,
         shutdown: shutdown.clone(),
         config,
     });
     let snapshots = live::start(Arc::clone(&shared));
-    let status = Arc::clone(&shared);
+    let (status, ending) = (Arc::clone(&shared), Arc::clone(&shared));
     let guarded = Router::new()
         .route("/v1/records", post(ingest::records))
         .route("/v1/status", get(report_status))
@@ -96,14 +118,20 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })
     });
-    net::serve(listener, guarded.merge(open).merge(health), shutdown).await
+    let served = net::serve(listener, guarded.merge(open).merge(health), shutdown).await;
+    tokio::task::spawn_blocking(move || ending.keeper.as_ref().map(Keeper::close)).await?;
+    served
 }
 
 async fn report_status(State(shared): State<Arc<Shared>>) -> axum::Json<Status> {
     axum::Json(shared.store().status())
 }
 
-async fn dataset(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
-    let lines = shared.store().lines();
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], lines)
+async fn dataset(State(shared): State<Arc<Shared>>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    match shared.keeper.as_ref().map(Keeper::dataset) {
+        None => (kind, shared.store().lines()).into_response(),
+        Some(Ok(body)) => (kind, body).into_response(),
+        Some(Err(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
 }

@@ -1,8 +1,8 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
-use crate::store::{Lane, Store};
+use crate::store::{Ack, Lane, Store};
 use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, decompose, figures};
-use hopwatch_model::{Census, ClientTrace, Ns, Trace, TraceId};
+use hopwatch_model::{Census, Ns, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
 };
@@ -13,7 +13,7 @@ const LATEST: usize = 20;
 /// Events that the page lists.
 const EVENTS: usize = 20;
 
-type Acks<'a> = HashMap<TraceId, Vec<&'a (ClientTrace, (Ns, Ns))>>;
+type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
 /// The figures now, percentiles over the newest `window` messages of each lane.
 pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
@@ -28,8 +28,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
         acks.entry(ack.0.id).or_default().push(ack);
     }
     // What clock responders said lately; exchanges of the window's own messages come with them.
-    let probes = store.peers.iter().rev().take(window);
-    let clocks = Clocks::of(in_window.values().copied(), probes);
+    let clocks = Clocks::of(in_window.values().copied(), store.peers().take(window));
     let mut latest: Vec<(Ns, MessageView)> = store
         .lanes
         .values()
@@ -54,10 +53,10 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
             .iter()
             .rev()
             .take(EVENTS)
-            .map(|(at_ms, event)| EventView {
-                at_ms: *at_ms,
-                kind: event.event.clone(),
-                text: event.text.clone(),
+            .map(|happened| EventView {
+                at_ms: happened.at_ms,
+                kind: happened.event.event.clone(),
+                text: happened.event.text.clone(),
             })
             .collect(),
     }
@@ -74,9 +73,7 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> La
                 [] => Decomposition::default(),
                 _ => decompose(trace, &census, clocks).unwrap_or_default(),
             };
-            let glass = |(ack, push): &&(ClientTrace, (Ns, Ns))| {
-                Glass::of(ack, *push, Some((trace, &parts)), clocks)
-            };
+            let glass = |(ack, push): &&Ack| Glass::of(ack, *push, Some((trace, &parts)), clocks);
             of_trace.iter().map(glass).collect::<Vec<_>>()
         })
         .collect();

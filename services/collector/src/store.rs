@@ -1,22 +1,26 @@
 //! What the collector knows.
 
+use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientTrace, Ledger, Ns, PeerExchange, Trace, TraceId,
 };
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
-    BadRecord, CensusRecord, ClientRecord, Entry, EventRecord, GoneRecord, LaneRecord, PeerRecord,
-    Record, TraceRecord,
+    ClientRecord, Entry, EventRecord, GoneRecord, PeerRecord, Record, TraceRecord,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Events that are kept, the newest ones.
 const EVENTS: usize = 100;
 /// The same of one kind.
 const EVENTS_OF_A_KIND: usize = 10;
+/// Events of our own that are told as records, of one start: a sender of rubbish can't fill the
+/// disk.
+const OWN_EVENTS: u64 = 100;
 /// Entries of one source that may arrive out of order before the gap is taken for good.
 const OUT_OF_ORDER: usize = 100_000;
 
@@ -25,16 +29,31 @@ pub(crate) struct Store {
     keep: usize,
     pub(crate) run_id: String,
     pub(crate) started: Instant,
-    sources: HashMap<String, Seen>,
+    /// Of records that are only here: an archive knows them itself.
+    sources: HashMap<Arc<str>, Seen>,
     records: u64,
     pub(crate) lanes: BTreeMap<String, Lane>,
-    /// Acknowledgements with the interval of their push leg.
-    pub(crate) acks: VecDeque<(ClientTrace, (Ns, Ns))>,
-    tracker: GlassTracker,
-    pub(crate) broadcasters: BTreeMap<String, BroadcasterCounters>,
-    pub(crate) events: VecDeque<(u64, EventRecord)>,
+    /// The newest word of each source on each thing, but events.
+    words: BTreeMap<(Arc<str>, String), (u64, Record)>,
+    acks: VecDeque<(Origin, Ack)>,
     /// What clock responders answered, the newest.
-    pub(crate) peers: VecDeque<PeerExchange>,
+    peers: VecDeque<(Origin, PeerExchange)>,
+    tracker: GlassTracker,
+    broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
+    pub(crate) events: VecDeque<Happened>,
+    /// This start of the collector, and what it has told itself.
+    own: Origin,
+}
+
+/// An acknowledgement with the interval of its push leg.
+pub(crate) type Ack = (ClientTrace, (Ns, Ns));
+
+/// An event that is kept.
+pub(crate) struct Happened {
+    /// In ms since the start.
+    pub(crate) at_ms: u64,
+    pub(crate) event: EventRecord,
+    origin: Origin,
 }
 
 /// One lane.
@@ -50,6 +69,7 @@ pub(crate) struct Lane {
 
 /// A trace that is kept.
 struct Kept {
+    origin: Origin,
     trace: Trace,
     /// Not a message that was taken before.
     fresh: bool,
@@ -83,7 +103,7 @@ impl Seen {
 /// How things stand, for `hopwatch run` and anyone who asks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// This start of the collector.
+    /// The run: a start of the collector, or several that go on with one archive.
     pub run_id: String,
     /// How the run stands.
     pub state: RunState,
@@ -98,71 +118,89 @@ pub struct Status {
 }
 
 impl Store {
-    pub(crate) fn new(keep: usize) -> Self {
+    pub(crate) fn new(keep: usize, run_id: String) -> Self {
+        let own = format!("collector-{}", uuid::Uuid::new_v4());
         Self {
             keep,
-            run_id: uuid::Uuid::new_v4().to_string(),
+            run_id,
             started: Instant::now(),
             sources: HashMap::new(),
             records: 0,
             lanes: BTreeMap::new(),
+            words: BTreeMap::new(),
             acks: VecDeque::new(),
+            peers: VecDeque::new(),
             tracker: GlassTracker::new(),
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
-            peers: VecDeque::new(),
+            own: (own.into(), 0),
         }
     }
 
-    /// Takes an entry in; false when it was taken before.
-    pub(crate) fn take(&mut self, entry: Entry) -> Result<bool, BadRecord> {
-        let seen = self.sources.entry(entry.source.clone()).or_default();
-        if !seen.take(entry.number) {
-            return Ok(false);
+    /// Takes an entry in, unless it was taken before: false.
+    pub(crate) fn take(&mut self, told: Told) -> bool {
+        let (source, number) = &told.origin;
+        let fresh = self.sources.entry(Arc::clone(source)).or_default().take(*number);
+        if fresh {
+            self.put(told);
         }
+        fresh
+    }
+
+    /// Takes an entry in that is known to be new.
+    pub(crate) fn put(&mut self, told: Told) {
         self.records += 1;
-        match entry.record {
-            Record::Lane(record) => {
-                let lane = self.lanes.entry(record.lane.clone()).or_default();
-                lane.info = LaneInfo {
-                    name: record.lane,
-                    topic: record.topic,
-                    qos: record.qos,
-                    transport: record.transport,
-                    workers: record.workers,
-                    clock: record.clock,
-                };
-            }
-            Record::Trace(record) => {
-                let trace = Trace::try_from(*record)?;
+        let origin = told.origin;
+        match told.what {
+            What::Trace(trace) => {
                 let keep = self.keep;
-                self.lane(&trace.lane).take(trace, keep);
+                self.lane(&trace.lane).take(origin, *trace, keep);
             }
-            Record::Client(record) => {
-                let ack = ClientTrace::try_from(*record)?;
+            What::Client(ack) => {
                 let push = self.tracker.observe(&ack);
-                self.acks.push_back((ack, push));
+                self.acks.push_back((origin, (*ack, push)));
                 if self.acks.len() > self.keep {
                     self.acks.pop_front();
                 }
             }
-            Record::Census(record) => {
-                let lane = record.lane.clone();
-                self.lane(&lane).ledger.observe_census(&Census::from(record));
-            }
-            Record::Gateway(counters) => {
-                let lane = counters.lane.clone();
-                self.lane(&lane).ledger.observe_counters(&counters);
-            }
-            Record::Broadcaster(counters) => {
-                self.broadcasters.insert(entry.source, counters);
-            }
-            Record::Event(event) => self.event(event),
-            Record::Peer(record) => {
-                self.peers.push_back(PeerExchange::from(*record));
+            What::Peer(exchange) => {
+                self.peers.push_back((origin, *exchange));
                 if self.peers.len() > self.keep {
                     self.peers.pop_front();
                 }
+            }
+            What::Word { record: Record::Event(event), .. } => self.event(origin, event),
+            What::Word { slot, record } => {
+                let (source, number) = origin;
+                let place = (source, slot);
+                if self.words.get(&place).is_none_or(|(known, _)| number > *known) {
+                    self.learn(&place.0, &record);
+                    self.words.insert(place, (number, record));
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, source: &Arc<str>, record: &Record) {
+        match record {
+            Record::Lane(record) => {
+                self.lane(&record.lane).info = LaneInfo {
+                    name: record.lane.clone(),
+                    topic: record.topic.clone(),
+                    qos: record.qos.clone(),
+                    transport: record.transport.clone(),
+                    workers: record.workers,
+                    clock: record.clock.clone(),
+                };
+            }
+            Record::Census(record) => {
+                self.lane(&record.lane).ledger.observe_census(&Census::from(record.clone()));
+            }
+            Record::Gateway(counters) => {
+                self.lane(&counters.lane).ledger.observe_counters(counters);
+            }
+            Record::Broadcaster(counters) => {
+                self.broadcasters.insert(Arc::clone(source), counters.clone());
             }
             Record::Gone(record) => {
                 let lane = self.lane(&record.lane);
@@ -170,21 +208,35 @@ impl Store {
                 lane.gone.observe_account(&record.account);
                 lane.ledger.observe_account(&record.account);
             }
+            // Kept elsewhere, each of them.
+            Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Event(_) => {}
         }
-        Ok(true)
     }
 
-    /// Lines that were no entries.
-    pub(crate) fn refused(&mut self, lines: usize, first: &str) {
+    /// Lines that were no entries; gives the event as [`Store::say`] does.
+    pub(crate) fn refused(&mut self, lines: usize, first: &str) -> Option<(Told, String)> {
         tracing::warn!(lines, first, "refused what are no records");
         let text = format!("{lines} lines from a service are no records; the first: {first}");
-        self.event(EventRecord { event: "bad_records".to_owned(), text });
+        self.say("bad_records", text)
     }
 
-    fn event(&mut self, event: EventRecord) {
-        let at = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    /// An event of our own; gives it as an entry and its line, for those who store it.
+    pub(crate) fn say(&mut self, kind: &str, text: String) -> Option<(Told, String)> {
+        let event = EventRecord { event: kind.to_owned(), text };
+        self.own.1 += 1;
+        let origin = self.own.clone();
+        self.event(origin.clone(), event.clone());
+        let (source, number) = &origin;
+        let entry =
+            Entry { source: source.to_string(), number: *number, record: Record::Event(event) };
+        let line = serde_json::to_string(&entry).ok().filter(|_| *number <= OWN_EVENTS)?;
+        Some((Told::read(&line).ok()?, line))
+    }
+
+    fn event(&mut self, origin: Origin, event: EventRecord) {
+        let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         // One kind must not push the others out.
-        let alike = |(_, known): &(u64, EventRecord)| known.event == event.event;
+        let alike = |known: &Happened| known.event.event == event.event;
         if self.events.iter().filter(|e| alike(e)).count() >= EVENTS_OF_A_KIND
             && let Some(oldest) = self.events.iter().position(alike)
         {
@@ -193,7 +245,7 @@ impl Store {
         if self.events.len() == EVENTS {
             self.events.pop_front();
         }
-        self.events.push_back((at, event));
+        self.events.push_back(Happened { at_ms, event, origin });
     }
 
     /// A lane may be spoken of before it is introduced.
@@ -235,63 +287,56 @@ impl Store {
         }
     }
 
-    /// Everything that is kept, as entries again: what `hopwatch` makes the report from.
+    /// Everything that is kept, as entries again, each as its source numbered it.
     pub(crate) fn lines(&self) -> String {
         let mut lines = String::new();
-        let mut number = 0;
-        let mut put = |record: Record| {
-            number += 1;
-            let entry = Entry { source: self.run_id.clone(), number, record };
+        let mut put = |source: &str, number: u64, record: Record| {
+            let entry = Entry { source: source.to_owned(), number, record };
             if let Ok(line) = serde_json::to_string(&entry) {
                 lines.push_str(&line);
                 lines.push('\n');
             }
         };
-        for (name, lane) in &self.lanes {
-            let info = &lane.info;
-            put(Record::Lane(LaneRecord {
-                lane: name.clone(),
-                topic: info.topic.clone(),
-                qos: info.qos.clone(),
-                transport: info.transport.clone(),
-                workers: info.workers,
-                clock: info.clock.clone(),
-            }));
-            for census in lane.ledger.census() {
-                put(Record::Census(CensusRecord::new(name, census)));
-            }
-            if let Some(counters) = lane.ledger.counters() {
-                put(Record::Gateway(counters.clone()));
-            }
-            if lane.not_kept > 0 {
-                let account = lane.gone.account();
-                put(Record::Gone(GoneRecord { lane: name.clone(), account }));
-            }
-            for kept in &lane.kept {
-                put(Record::Trace(Box::new(TraceRecord::from(&kept.trace))));
+        let with_account = self.lanes.iter().filter(|(_, lane)| lane.not_kept > 0);
+        for (number, (name, lane)) in (1..).zip(with_account) {
+            // Ours: what others told of the same is part of it.
+            let account = lane.gone.account();
+            let record = GoneRecord { lane: name.clone(), account };
+            put(&format!("account-{}", self.run_id), number, Record::Gone(record));
+        }
+        for ((source, _), (number, record)) in &self.words {
+            if !matches!(record, Record::Gone(_)) {
+                put(source, *number, record.clone());
             }
         }
-        for (ack, _) in &self.acks {
-            put(Record::Client(Box::new(ClientRecord::from(ack))));
+        for Kept { origin: (source, number), trace, .. } in
+            self.lanes.values().flat_map(|lane| &lane.kept)
+        {
+            put(source, *number, Record::Trace(Box::new(TraceRecord::from(trace))));
         }
-        for counters in self.broadcasters.values() {
-            put(Record::Broadcaster(counters.clone()));
+        for ((source, number), (ack, _)) in &self.acks {
+            put(source, *number, Record::Client(Box::new(ClientRecord::from(ack))));
         }
-        for peer in &self.peers {
-            put(Record::Peer(Box::new(PeerRecord::from(peer))));
+        for ((source, number), exchange) in &self.peers {
+            put(source, *number, Record::Peer(Box::new(PeerRecord::from(exchange))));
         }
-        for (_, event) in &self.events {
-            put(Record::Event(event.clone()));
+        for Happened { origin: (source, number), event, .. } in &self.events {
+            put(source, *number, Record::Event(event.clone()));
         }
         lines
+    }
+
+    /// What clock responders answered, newest first.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &PeerExchange> {
+        self.peers.iter().rev().map(|(_, exchange)| exchange)
     }
 
     /// The acknowledgements of these messages.
     pub(crate) fn acks_of<'a>(
         &'a self,
         traces: &'a HashMap<TraceId, &Trace>,
-    ) -> impl Iterator<Item = &'a (ClientTrace, (Ns, Ns))> {
-        self.acks.iter().rev().filter(|(ack, _)| traces.contains_key(&ack.id))
+    ) -> impl Iterator<Item = &'a Ack> {
+        self.acks.iter().rev().map(|(_, ack)| ack).filter(|(ack, _)| traces.contains_key(&ack.id))
     }
 }
 
@@ -301,9 +346,9 @@ impl Lane {
         self.kept.iter().rev().filter(|kept| kept.fresh).map(|kept| &kept.trace)
     }
 
-    fn take(&mut self, trace: Trace, keep: usize) {
+    fn take(&mut self, origin: Origin, trace: Trace, keep: usize) {
         let fresh = self.ledger.observe_trace(&trace);
-        self.kept.push_back(Kept { trace, fresh });
+        self.kept.push_back(Kept { origin, trace, fresh });
         if self.kept.len() > keep
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -314,77 +359,5 @@ impl Lane {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entries() -> Vec<Entry> {
-        let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
-        let entries = text.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap());
-        entries.filter(|entry| !matches!(entry.record, Record::Gone(_))).collect()
-    }
-
-    #[test]
-    fn the_same_entry_twice_is_taken_once() {
-        let mut store = Store::new(10);
-        for entry in entries() {
-            assert!(store.take(entry).unwrap());
-        }
-        let before = store.lines();
-        for entry in entries() {
-            assert!(!store.take(entry).unwrap());
-        }
-        assert_eq!(store.lines(), before);
-        let status = store.status();
-        let ledger = &status.lanes["best-effort"];
-        assert_eq!((ledger.published, ledger.delivered, ledger.duplicates), (3, 2, 0));
-        assert_eq!(status.clients, 1);
-    }
-
-    #[test]
-    fn what_is_kept_comes_back_as_it_was() {
-        let mut store = Store::new(10);
-        for entry in entries() {
-            assert!(store.take(entry).unwrap());
-        }
-        let mut again = Store::new(10);
-        for line in store.lines().lines() {
-            assert!(again.take(serde_json::from_str(line).unwrap()).unwrap());
-        }
-        assert_eq!(again.status().lanes, store.status().lanes);
-    }
-
-    #[test]
-    fn numbers_may_come_in_any_order() {
-        let mut seen = Seen::default();
-        for number in [3, 1, 2, 5] {
-            assert!(seen.take(number));
-        }
-        assert!(!seen.take(2) && !seen.take(5) && seen.take(4));
-        assert_eq!((seen.up_to, seen.beyond.len()), (5, 0));
-    }
-
-    #[test]
-    fn beyond_what_is_kept_the_ledger_still_counts() {
-        let mut store = Store::new(1);
-        for entry in entries() {
-            assert!(store.take(entry).unwrap());
-        }
-        let status = store.status();
-        assert_eq!(status.messages_not_kept, 2);
-        assert_eq!(status.lanes["best-effort"].published, 3);
-    }
-    #[test]
-    fn what_is_gone_comes_back_as_an_account() {
-        let mut store = Store::new(1);
-        for entry in entries() {
-            store.take(entry).unwrap();
-        }
-        let mut again = Store::new(1);
-        for line in store.lines().lines() {
-            again.take(serde_json::from_str(line).unwrap()).unwrap();
-        }
-        let (before, after) = (store.status(), again.status());
-        assert_eq!(after.lanes, before.lanes);
-        assert_eq!(after.messages_not_kept, before.messages_not_kept);
-    }
-}
+#[path = "store_tests.rs"]
+mod tests;

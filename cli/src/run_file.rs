@@ -1,0 +1,259 @@
+//! run.json: what is known of a run beside its records, so that a report needs nothing else.
+
+use crate::args::Usage;
+use crate::files;
+use anyhow::Context;
+use hopwatch_analysis::{Budget, RunInfo};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The file.
+pub(crate) const NAME: &str = "run.json";
+/// Its schema.
+const SCHEMA: &str = "hopwatch.run/1";
+/// What a report says of a run that nobody ended: `hopwatch` or the machine died.
+const NOT_ENDED: &str = "the run was not ended properly";
+
+/// What a run was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunFile {
+    schema: String,
+    /// When it began, RFC 3339.
+    started: String,
+    /// The command line.
+    command: Vec<String>,
+    /// How long it took; of one that was killed, how long it is known to have lived.
+    duration_ns: u64,
+    /// Why it ended before its time, if it did.
+    interrupted: Option<String>,
+    /// How it ended.
+    end: End,
+    /// Whether anyone set the budget: `hopwatch up` judges nothing.
+    judged: bool,
+    budget: BudgetFile,
+    environment: BTreeMap<String, String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum End {
+    /// Not yet, or nobody was left to say so.
+    NotYet,
+    /// In order.
+    InOrder,
+    /// A program of the pipeline ended when it should not have.
+    Failed,
+}
+
+/// [`Budget`] in JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct BudgetFile {
+    total_ns: i64,
+    communication_ns: i64,
+    p99_total_ns: i64,
+    min_delivered: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    schema: String,
+}
+
+impl RunFile {
+    /// A run that begins.
+    pub(crate) fn new(
+        started: String,
+        environment: BTreeMap<String, String>,
+        budget: &Budget,
+        judged: bool,
+    ) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            started,
+            command: std::env::args().skip(1).collect(),
+            duration_ns: 0,
+            interrupted: None,
+            end: End::NotYet,
+            judged,
+            budget: BudgetFile {
+                total_ns: budget.total_ns,
+                communication_ns: budget.communication_ns,
+                p99_total_ns: budget.p99_total_ns,
+                min_delivered: budget.min_delivered,
+            },
+            environment,
+        }
+    }
+
+    /// Reads the one of a folder.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Usage> {
+        let path = folder.join(NAME);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Usage(format!(
+                "failed to read {}: {error}; is this the folder of a run?",
+                path.display()
+            ))
+        })?;
+        let wrong = |what: String| Usage(format!("{} can't be read: {what}", path.display()));
+        // First the schema: of another one, nothing else is known.
+        let named: Named = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if named.schema != SCHEMA {
+            let text = format!("it is {:?}, and this Hopwatch knows {SCHEMA:?}", named.schema);
+            return Err(wrong(text));
+        }
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// For the report.
+    pub(crate) fn info(&self, id: String, messages_not_kept: u64) -> RunInfo {
+        let interrupted = match self.end {
+            End::NotYet => Some(NOT_ENDED.to_owned()),
+            End::InOrder | End::Failed => self.interrupted.clone(),
+        };
+        RunInfo {
+            id,
+            started: self.started.clone(),
+            duration_s: Duration::from_nanos(self.duration_ns).as_secs_f64(),
+            command: self.command.clone(),
+            interrupted,
+            messages_not_kept,
+        }
+    }
+
+    /// What it is judged by.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            total_ns: self.budget.total_ns,
+            communication_ns: self.budget.communication_ns,
+            p99_total_ns: self.budget.p99_total_ns,
+            min_delivered: self.budget.min_delivered,
+        }
+    }
+
+    pub(crate) fn environment(&self) -> BTreeMap<String, String> {
+        self.environment.clone()
+    }
+
+    pub(crate) fn end(&self) -> End {
+        self.end
+    }
+
+    pub(crate) fn judged(&self) -> bool {
+        self.judged
+    }
+}
+
+/// A run that is under way, and its file.
+pub(crate) struct UnderWay {
+    pub(crate) out: PathBuf,
+    file: RunFile,
+    began: Instant,
+}
+
+impl UnderWay {
+    /// Writes the file: from now on the folder can be reported, whatever happens.
+    pub(crate) fn begin(out: PathBuf, file: RunFile) -> anyhow::Result<Self> {
+        let run = Self { out, file, began: Instant::now() };
+        run.write()?;
+        Ok(run)
+    }
+
+    /// Time counts from now.
+    pub(crate) fn measure(&mut self) {
+        self.began = Instant::now();
+    }
+
+    /// It still lives.
+    pub(crate) fn lives(&mut self) {
+        self.set_duration();
+        self.write_or_warn();
+    }
+
+    /// It has ended; written when everything else has, too.
+    pub(crate) fn end(&mut self, end: End, interrupted: Option<String>) {
+        self.set_duration();
+        self.file.end = end;
+        self.file.interrupted = interrupted;
+    }
+
+    /// What was stored is reported even if this can't be.
+    pub(crate) fn write_or_warn(&self) {
+        if let Err(error) = self.write() {
+            tracing::warn!("{error:#}");
+        }
+    }
+
+    /// Nothing was measured: the folder is free for another run.
+    pub(crate) fn discard(self) {
+        for name in [NAME, files::DATABASE, "records.db-wal", "records.db-shm"] {
+            let _not_made_yet = std::fs::remove_file(self.out.join(name));
+        }
+    }
+
+    fn set_duration(&mut self) {
+        let ns = self.began.elapsed().as_nanos();
+        self.file.duration_ns = u64::try_from(ns).unwrap_or(u64::MAX);
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string_pretty(&self.file).context("failed to write JSON")?;
+        text.push('\n');
+        files::replace(&self.out.join(NAME), &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> RunFile {
+        let environment = BTreeMap::from([("cores".to_owned(), "2".to_owned())]);
+        let budget = Budget { min_delivered: Some(0.1 + 0.2), ..Budget::default() };
+        RunFile::new("2026-11-30T15:00:00Z".to_owned(), environment, &budget, true)
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let folder = std::env::temp_dir().join(format!("hopwatch-run-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let mut run = UnderWay::begin(folder.clone(), file()).unwrap();
+        let killed = RunFile::read(&folder).unwrap().info("id".to_owned(), 3);
+        assert_eq!(killed.interrupted.as_deref(), Some(NOT_ENDED));
+        assert_eq!((killed.duration_s.to_bits(), killed.messages_not_kept), (0, 3));
+        run.end(End::InOrder, Some("Ctrl-C".to_owned()));
+        run.write_or_warn();
+        let read = RunFile::read(&folder).unwrap();
+        let info = read.info("id".to_owned(), 0);
+        assert_eq!(info.interrupted.as_deref(), Some("Ctrl-C"));
+        let own = run.file.info("id".to_owned(), 0);
+        assert_eq!(info.duration_s.to_bits(), own.duration_s.to_bits());
+        assert_eq!((read.budget(), read.environment()), (file().budget(), file().environment()));
+        run.discard();
+        std::fs::remove_dir(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_of_a_run_is_named() {
+        let folder = std::env::temp_dir().join(format!("hopwatch-norun-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let said = |text: &str| {
+            std::fs::write(folder.join(NAME), text).unwrap();
+            RunFile::read(&folder).unwrap_err().to_string()
+        };
+        for (text, word) in [
+            ("", "EOF"),
+            ("{}", "schema"),
+            (r#"{"schema":"hopwatch.run/1"}"#, "started"),
+            (r#"{"schema":"hopwatch.run/2"}"#, "hopwatch.run/1"),
+        ] {
+            let said = said(text);
+            assert!(said.contains(word) && said.contains("run.json"), "{said}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        let missing = RunFile::read(&folder).unwrap_err().to_string();
+        assert!(missing.contains("folder of a run"), "{missing}");
+    }
+}

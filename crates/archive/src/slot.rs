@@ -1,0 +1,55 @@
+//! Which records replace which.
+
+use hopwatch_model::Census;
+use hopwatch_wire::record::Record;
+
+/// What a record is the newest word on, within its source: of two records of one slot, the one
+/// with the larger number stands alone. `None` for a message at the gateway or at a page and for a
+/// clock's answer, which nothing replaces.
+pub fn slot(record: &Record) -> Option<String> {
+    let census;
+    let parts: &[&str] = match record {
+        Record::Trace(_) | Record::Client(_) | Record::Peer(_) => return None,
+        Record::Lane(record) => &["lane", &record.lane],
+        Record::Census(record) => {
+            census = Census::from(record.clone());
+            &["census", &record.lane, &census.robot_id, &census.instance]
+        }
+        Record::Gateway(counters) => &["gateway", &counters.lane],
+        Record::Broadcaster(_) => &["broadcaster"],
+        Record::Event(event) => &["event", &event.event, &event.text],
+        Record::Gone(record) => &["gone", &record.lane],
+    };
+    // As JSON, so that no text in it can look like two.
+    Some(serde_json::json!(parts).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopwatch_wire::record::Entry;
+
+    #[test]
+    fn only_messages_and_answers_have_no_slot() {
+        let lines = include_str!("../../wire/fixtures/records-v1.ndjson");
+        for line in lines.lines() {
+            let entry: Entry = serde_json::from_str(line).unwrap();
+            let message =
+                matches!(entry.record, Record::Trace(_) | Record::Client(_) | Record::Peer(_));
+            assert_eq!(slot(&entry.record).is_none(), message, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_of_another_robot_replaces_nothing() {
+        let line = r#"{"source":"g","number":4,"kind":"census","lane":"l","robot_id":"R",
+            "instance":"i","clock":"b/1","schedule_start_ns":"100","rate_hz":1.0,
+            "first_sequence":0,"published":2,"failed":0,"last":true}"#;
+        let of = |robot: &str| {
+            let entry: Entry = serde_json::from_str(&line.replace('R', robot)).unwrap();
+            slot(&entry.record)
+        };
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+    }
+}

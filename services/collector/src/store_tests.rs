@@ -1,0 +1,109 @@
+use super::*;
+
+fn entries() -> Vec<Told> {
+    let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
+    let entries = text.lines().map(|line| Told::read(line).unwrap());
+    let gone = |told: &Told| matches!(&told.what, What::Word { record: Record::Gone(_), .. });
+    entries.filter(|told| !gone(told)).collect()
+}
+
+#[test]
+fn the_same_entry_twice_is_taken_once() {
+    let mut store = Store::new(10, "run".to_owned());
+    for entry in entries() {
+        assert!(store.take(entry));
+    }
+    let before = store.lines();
+    for entry in entries() {
+        assert!(!store.take(entry));
+    }
+    assert_eq!(store.lines(), before);
+    let status = store.status();
+    let ledger = &status.lanes["best-effort"];
+    assert_eq!((ledger.published, ledger.delivered, ledger.duplicates), (3, 2, 0));
+    assert_eq!(status.clients, 1);
+}
+
+#[test]
+fn what_is_kept_comes_back_as_it_was() {
+    let mut store = Store::new(10, "run".to_owned());
+    for entry in entries() {
+        assert!(store.take(entry));
+    }
+    let mut again = Store::new(10, "run".to_owned());
+    for line in store.lines().lines() {
+        assert!(again.take(Told::read(line).unwrap()));
+    }
+    assert_eq!(again.status().lanes, store.status().lanes);
+}
+
+#[test]
+fn numbers_may_come_in_any_order() {
+    let mut seen = Seen::default();
+    for number in [3, 1, 2, 5] {
+        assert!(seen.take(number));
+    }
+    assert!(!seen.take(2) && !seen.take(5) && seen.take(4));
+    assert_eq!((seen.up_to, seen.beyond.len()), (5, 0));
+}
+
+#[test]
+fn beyond_what_is_kept_the_ledger_still_counts() {
+    let mut store = Store::new(1, "run".to_owned());
+    for entry in entries() {
+        assert!(store.take(entry));
+    }
+    let status = store.status();
+    assert_eq!(status.messages_not_kept, 2);
+    assert_eq!(status.lanes["best-effort"].published, 3);
+}
+#[test]
+fn what_is_gone_comes_back_as_an_account() {
+    let mut store = Store::new(1, "run".to_owned());
+    for entry in entries() {
+        store.take(entry);
+    }
+    let mut again = Store::new(1, "run".to_owned());
+    for line in store.lines().lines() {
+        again.take(Told::read(line).unwrap());
+    }
+    let (before, after) = (store.status(), again.status());
+    assert_eq!(after.lanes, before.lanes);
+    assert_eq!(after.messages_not_kept, before.messages_not_kept);
+}
+
+#[test]
+fn entries_come_back_as_their_source_numbered_them() {
+    let mut store = Store::new(10, "run".to_owned());
+    for told in entries() {
+        store.take(told);
+    }
+    let lines = store.lines();
+    let origins = |text: &str| {
+        let entries = text.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap());
+        let mut all: Vec<_> = entries.map(|entry| (entry.source, entry.number)).collect();
+        all.sort();
+        all
+    };
+    let told: Vec<_> = entries().into_iter().map(|told| told.origin).collect();
+    assert_eq!(origins(&lines).len(), told.len());
+    for (source, number) in told {
+        assert!(origins(&lines).contains(&(source.to_string(), number)), "{source} {number}");
+    }
+}
+
+#[test]
+fn of_two_words_on_one_thing_the_later_one_stands() {
+    let counters = |number: u64, clients: u64| {
+        Told::read(&format!(
+            r#"{{"source":"b","number":{number},"kind":"broadcaster","received":2,"frames_sent":1,"frames_dropped":0,"acks":1,"rubbish":0,"clients":{clients},"records_dropped":0}}"#
+        ))
+        .unwrap()
+    };
+    let mut store = Store::new(10, "run".to_owned());
+    assert!(store.take(counters(1, 5)) && store.take(counters(3, 7)));
+    // Late, and old.
+    assert!(store.take(counters(2, 6)));
+    assert_eq!(store.clients(), 7);
+    assert_eq!(store.lines().lines().count(), 1);
+}
