@@ -16,6 +16,7 @@
 
 mod checks;
 mod domain;
+mod hosts;
 mod http;
 mod patience;
 mod processes;
@@ -25,6 +26,7 @@ mod traces;
 mod world;
 
 pub use checks::{figures_are_of_the_traces, legs_add_up, table_fits};
+pub use hosts::{AHEAD_S, Hosts, clocks_can_differ};
 pub use http::{get, get_json};
 pub use patience::{PATIENCE, wait_until, within};
 pub use processes::Pid;

@@ -58,7 +58,12 @@ impl Start {
         }
     }
 
-    pub(crate) fn out(mut self, out: &Path) -> Self {
+    pub(crate) fn out(self, out: &Path) -> Self {
+        self.out_of(out)
+    }
+
+    /// Its report is in another folder than a test's own.
+    pub fn out_of(mut self, out: &Path) -> Self {
         out.clone_into(&mut self.out);
         self
     }

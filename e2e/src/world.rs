@@ -68,6 +68,49 @@ impl World {
         self.program(&built("hopwatch"), words)
     }
 
+    /// `hopwatch` whose program `other` runs with a clock of its own, [`crate::AHEAD_S`] ahead.
+    pub fn hopwatch_with_a_clock_for(&self, other: &str, words: &str) -> Start {
+        let folder = self.path("programs");
+        std::fs::create_dir(&folder).unwrap();
+        let real = built("hopwatch");
+        for entry in std::fs::read_dir(real.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if name == "hopwatch" {
+                // It looks for the others beside itself: a link would lead it back.
+                std::fs::copy(&path, folder.join(&name)).unwrap();
+            } else if name == other {
+                let script = format!(
+                    "#!/bin/sh\nexec python3 {} {} {} \"$@\"\n",
+                    peer("in_time_namespace.py").display(),
+                    crate::AHEAD_S,
+                    path.display()
+                );
+                let file = folder.join(&name);
+                std::fs::write(&file, script).unwrap();
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                std::fs::set_permissions(&file, mode).unwrap();
+            } else if name.starts_with("hopwatch-") && path.extension().is_none() {
+                std::os::unix::fs::symlink(&path, folder.join(&name)).unwrap();
+            }
+        }
+        let out = self.path("out");
+        let mut start = self.program(&folder.join("hopwatch"), words).out(&out);
+        start.arg("--domain").arg(&self.domain.id.to_string());
+        start.arg("--out").arg(out.to_str().unwrap());
+        start
+    }
+
+    /// Any program of ours by its path, for scripts.
+    pub fn built(&self, name: &str) -> PathBuf {
+        built(name)
+    }
+
+    /// This world's ROS domain.
+    pub fn domain(&self) -> u8 {
+        self.domain.id
+    }
+
     /// `hopwatch report` of a folder.
     pub fn report(&self, folder: &Path) -> Start {
         let mut start = self.bare("report").out(folder);

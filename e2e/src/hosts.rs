@@ -1,0 +1,105 @@
+//! Hosts: a network namespace each, joined by a cable, with a clock of their own where wanted.
+//!
+//! Everything stays inside the namespaces; they and what was joined to them are gone with the
+//! value. They need root.
+
+use std::net::Ipv4Addr;
+use std::process::Command;
+
+/// How far the clock of a host that has its own is ahead, in seconds.
+pub const AHEAD_S: i64 = 12_345;
+
+/// Two hosts that see nothing but each other.
+pub struct Hosts {
+    names: [String; 2],
+}
+
+impl Hosts {
+    /// Two of them; `None` with a word on standard error when that can't be had here.
+    pub fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: network namespaces need root");
+            return None;
+        }
+        let names =
+            ["robot", "server"].map(|host| format!("hopwatch-{host}-{}", std::process::id()));
+        let hosts = Self { names };
+        let [robot, server] = &hosts.names;
+        for words in [
+            format!("netns add {robot}"),
+            format!("netns add {server}"),
+            format!("-n {robot} link add eth0 type veth peer name eth0 netns {server}"),
+        ] {
+            if let Err(said) = ip(&words) {
+                eprintln!("skipped: network namespaces can't be made: {said}");
+                return None;
+            }
+        }
+        for (host, address) in hosts.names.iter().zip([hosts.robot(), hosts.server()]) {
+            for words in [
+                format!("-n {host} addr add {address}/24 dev eth0"),
+                format!("-n {host} link set eth0 up multicast on"),
+                format!("-n {host} link set lo up multicast on"),
+                format!("-n {host} route add 224.0.0.0/4 dev eth0"),
+            ] {
+                ip(&words).unwrap();
+            }
+        }
+        Some(hosts)
+    }
+
+    /// The robot's address.
+    pub fn robot(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, 0, 1)
+    }
+
+    /// The address of the host with everything else.
+    pub fn server(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, 0, 2)
+    }
+
+    /// The words before a command that run it on the robot's host.
+    pub fn on_robot(&self) -> String {
+        format!("netns exec {}", self.names[0])
+    }
+
+    /// The words before a command that run it on the server's.
+    pub fn on_server(&self) -> String {
+        format!("netns exec {}", self.names[1])
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _gone = ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+fn ip(words: &str) -> Result<(), String> {
+    let ended = Command::new("ip").args(words.split(' ')).output().map_err(|e| e.to_string())?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    Err(format!("ip {words}: {}", String::from_utf8_lossy(&ended.stderr).trim()))
+}
+
+/// Whether a process can get a clock of its own here; says why not.
+pub fn clocks_can_differ() -> bool {
+    let tried = Command::new("python3")
+        .arg(crate::peer("in_time_namespace.py"))
+        .args(["1", "true"])
+        .output();
+    match tried {
+        Ok(ended) if ended.status.success() => true,
+        Ok(ended) => {
+            eprintln!("skipped: {}", String::from_utf8_lossy(&ended.stderr));
+            false
+        }
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            false
+        }
+    }
+}
