@@ -3,7 +3,7 @@
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_kit::net::Token;
-use hopwatch_model::{Census, ClientTrace, Trace};
+use hopwatch_model::{Census, ClientTrace, GatewayCounters, Trace};
 use hopwatch_wire::record::{Entry, Record};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -87,15 +87,21 @@ pub(crate) fn dataset(lines: &str) -> anyhow::Result<Dataset> {
                 };
                 data.lanes.insert(lane.lane, info);
             }
-            Record::Trace(record) => data.traces.push(Trace::try_from(*record).with_context(at)?),
+            Record::Trace(record) => {
+                let trace = Trace::try_from(*record).with_context(at)?;
+                data.traces.push(Trace { gateway: entry.source, ..trace });
+            }
             Record::Client(record) => {
                 data.clients.push(ClientTrace::try_from(*record).with_context(at)?);
             }
             Record::Census(record) => {
                 data.census.push((record.lane.clone(), Census::from(record)));
             }
-            Record::Gateway(counters) => data.counters.push(counters),
+            Record::Gateway(counters) => {
+                data.counters.push(GatewayCounters { gateway: entry.source, ..counters });
+            }
             Record::Broadcaster(counters) => data.broadcasters.push(counters),
+            Record::Clients(record) => data.pages.extend(record.clients),
             Record::Gone(record) => data.gone.push((record.lane, record.account)),
             Record::Event(event) => {
                 data.events.push(Event { kind: event.event, text: event.text });

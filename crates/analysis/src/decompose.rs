@@ -111,7 +111,7 @@ fn intended(trace: &Trace, census: &[&Census]) -> Option<Stamp> {
         .filter(|c| c.robot_id == trace.robot_id && c.clock == published.clock)
         .filter(|c| c.schedule_start_ns <= published.ns.saturating_add(EARLY_NS))
         .max_by_key(|c| c.schedule_start_ns)?;
-    Some(Stamp::new(published.clock.clone(), instance.intended_ns(trace.sequence)?))
+    Some(Stamp::new(published.clock.clone(), instance.intended_ns(trace.sequence, published.ns)?))
 }
 
 /// A message may seem to be published a little before its schedule began: the wall clock that

@@ -59,6 +59,7 @@ pub(crate) fn dataset() -> Dataset {
         clients,
         census: vec![("lane".into(), census)],
         counters: vec![GatewayCounters {
+            gateway: "g".into(),
             lane: "lane".into(),
             taken: 60,
             finished: 60,
@@ -67,6 +68,7 @@ pub(crate) fn dataset() -> Dataset {
         }],
         gone: vec![],
         broadcasters: vec![],
+        pages: vec![],
         events: vec![Event { kind: "a".into(), text: "an event".into() }],
     }
 }
@@ -111,7 +113,10 @@ fn order_makes_no_difference() {
     data.traces.reverse();
     data.traces.swap(3, 40);
     data.clients.rotate_left(17);
-    data.counters.insert(0, GatewayCounters { lane: "lane".into(), ..GatewayCounters::default() });
+    data.counters.insert(
+        0,
+        GatewayCounters { gateway: "g".into(), lane: "lane".into(), ..GatewayCounters::default() },
+    );
     let shuffled = make(&data);
     assert_eq!(
         serde_json::to_string(&straight).unwrap(),

@@ -1,11 +1,13 @@
 //! What the collector knows.
 
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
-use hopwatch_model::{BroadcasterCounters, Census, ClientTrace, Ledger, Ns, Trace, TraceId};
+use hopwatch_model::{
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, Trace, TraceId,
+};
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
-    BadRecord, CensusRecord, ClientRecord, Entry, EventRecord, GoneRecord, LaneRecord, Record,
-    TraceRecord,
+    BadRecord, CensusRecord, ClientRecord, ClientsRecord, Entry, EventRecord, GoneRecord,
+    LaneRecord, Record, TraceRecord,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -30,6 +32,8 @@ pub(crate) struct Store {
     pub(crate) acks: VecDeque<(ClientTrace, (Ns, Ns))>,
     tracker: GlassTracker,
     pub(crate) broadcasters: BTreeMap<String, BroadcasterCounters>,
+    /// The latest of each broadcaster.
+    pages: BTreeMap<String, ClientsRecord>,
     pub(crate) events: VecDeque<(u64, EventRecord)>,
 }
 
@@ -105,6 +109,7 @@ impl Store {
             acks: VecDeque::new(),
             tracker: GlassTracker::new(),
             broadcasters: BTreeMap::new(),
+            pages: BTreeMap::new(),
             events: VecDeque::new(),
         }
     }
@@ -127,9 +132,10 @@ impl Store {
                     workers: record.workers,
                     clock: record.clock,
                 };
+                lane.ledger.set_lane(&lane.info);
             }
             Record::Trace(record) => {
-                let trace = Trace::try_from(*record)?;
+                let trace = Trace { gateway: entry.source, ..Trace::try_from(*record)? };
                 let keep = self.keep;
                 self.lane(&trace.lane).take(trace, keep);
             }
@@ -147,10 +153,14 @@ impl Store {
             }
             Record::Gateway(counters) => {
                 let lane = counters.lane.clone();
+                let counters = GatewayCounters { gateway: entry.source, ..counters };
                 self.lane(&lane).ledger.observe_counters(&counters);
             }
             Record::Broadcaster(counters) => {
                 self.broadcasters.insert(entry.source, counters);
+            }
+            Record::Clients(record) => {
+                self.pages.insert(entry.source, record);
             }
             Record::Event(event) => self.event(event),
             Record::Gone(record) => {
@@ -195,7 +205,7 @@ impl Store {
     }
 
     pub(crate) fn state(&self) -> RunState {
-        let begun = |lane: &Lane| lane.ledger.ledger(false).published > 0;
+        let begun = |lane: &Lane| lane.ledger.has_begun();
         if !self.lanes.values().any(begun) {
             RunState::Waiting
         } else if self.lanes.values().filter(|lane| begun(lane)).all(|lane| lane.ledger.is_over()) {
@@ -225,49 +235,59 @@ impl Store {
     }
 
     /// Everything that is kept, as entries again: what `hopwatch` makes the report from.
-    pub(crate) fn lines(&self) -> String {
+    pub(crate) fn lines<'a>(&'a self) -> String {
         let mut lines = String::new();
-        let mut number = 0;
-        let mut put = |record: Record| {
-            number += 1;
-            let entry = Entry { source: self.run_id.clone(), number, record };
+        let mut numbers: BTreeMap<&str, u64> = BTreeMap::new();
+        // What tells which start of a service it is about keeps its source.
+        let mut put = |source: &'a str, record: Record| {
+            let number = numbers.entry(source).or_default();
+            *number += 1;
+            let entry = Entry { source: source.to_owned(), number: *number, record };
             if let Ok(line) = serde_json::to_string(&entry) {
                 lines.push_str(&line);
                 lines.push('\n');
             }
         };
+        let own = self.run_id.as_str();
         for (name, lane) in &self.lanes {
             let info = &lane.info;
-            put(Record::Lane(LaneRecord {
-                lane: name.clone(),
-                topic: info.topic.clone(),
-                qos: info.qos.clone(),
-                transport: info.transport.clone(),
-                workers: info.workers,
-                clock: info.clock.clone(),
-            }));
+            put(
+                own,
+                Record::Lane(LaneRecord {
+                    lane: name.clone(),
+                    topic: info.topic.clone(),
+                    qos: info.qos.clone(),
+                    transport: info.transport.clone(),
+                    workers: info.workers,
+                    clock: info.clock.clone(),
+                }),
+            );
             for census in lane.ledger.census() {
-                put(Record::Census(CensusRecord::new(name, census)));
+                put(own, Record::Census(CensusRecord::new(name, census)));
             }
-            if let Some(counters) = lane.ledger.counters() {
-                put(Record::Gateway(counters.clone()));
+            for counters in lane.ledger.counters() {
+                put(&counters.gateway, Record::Gateway(counters.clone()));
             }
             if lane.not_kept > 0 {
                 let account = lane.gone.account();
-                put(Record::Gone(GoneRecord { lane: name.clone(), account }));
+                put(own, Record::Gone(GoneRecord { lane: name.clone(), account }));
             }
             for kept in &lane.kept {
-                put(Record::Trace(Box::new(TraceRecord::from(&kept.trace))));
+                let record = Box::new(TraceRecord::from(&kept.trace));
+                put(&kept.trace.gateway, Record::Trace(record));
             }
         }
         for (ack, _) in &self.acks {
-            put(Record::Client(Box::new(ClientRecord::from(ack))));
+            put(own, Record::Client(Box::new(ClientRecord::from(ack))));
         }
-        for counters in self.broadcasters.values() {
-            put(Record::Broadcaster(counters.clone()));
+        for (source, counters) in &self.broadcasters {
+            put(source, Record::Broadcaster(counters.clone()));
+        }
+        for (source, record) in &self.pages {
+            put(source, Record::Clients(record.clone()));
         }
         for (_, event) in &self.events {
-            put(Record::Event(event.clone()));
+            put(own, Record::Event(event.clone()));
         }
         lines
     }
@@ -359,6 +379,36 @@ mod tests {
         assert_eq!(status.messages_not_kept, 1);
         assert_eq!(status.lanes["best-effort"].published, 2);
     }
+
+    /// A gateway that starts again is another source, also in what is kept.
+    #[test]
+    fn each_start_of_a_gateway_keeps_its_name() {
+        let mut store = Store::new(1);
+        for entry in entries() {
+            store.take(entry).unwrap();
+        }
+        // A second one: the first ended in order, so that it isn't missed.
+        for (number, entry) in (1..).zip(entries().into_iter().filter(|e| e.source == "g-1")) {
+            let source = "g-2".to_owned();
+            store.take(Entry { source, number, ..entry }).unwrap();
+        }
+        let dataset = store.lines();
+        for source in ["g-1", "g-2"] {
+            let told = |line: &&str| {
+                let entry: Entry = serde_json::from_str(line).unwrap();
+                entry.source == source && matches!(entry.record, Record::Gateway(_))
+            };
+            assert_eq!(dataset.lines().filter(told).count(), 1, "{source}");
+        }
+        let ledger = &store.status().lanes["best-effort"];
+        assert_eq!((ledger.published, ledger.duplicates, ledger.outcome_unknown), (2, 2, 0));
+        let mut again = Store::new(1);
+        for line in dataset.lines() {
+            again.take(serde_json::from_str(line).unwrap()).unwrap();
+        }
+        assert_eq!(again.status().lanes, store.status().lanes);
+    }
+
     #[test]
     fn what_is_gone_comes_back_as_an_account() {
         let mut store = Store::new(1);
