@@ -174,3 +174,36 @@ fn what_is_gone_is_still_accounted_for() {
     assert_eq!(rest.lanes[0].ledger, whole.lanes[0].ledger);
     assert_eq!(rest.lanes[0].classes[&crate::Row::Total].n, 40);
 }
+
+/// The latest counts of each page stand, in any order, and a page that lost something is named.
+#[test]
+fn a_page_that_lost_something_is_named() {
+    let page = |client: &str, offered, frames_dropped, connected| ClientCounters {
+        client: client.into(),
+        offered,
+        frames_sent: offered - frames_dropped,
+        frames_dropped,
+        acked: offered - frames_dropped,
+        connected,
+        ..ClientCounters::default()
+    };
+    let mut data = dataset();
+    data.pages = vec![
+        page("slow", 60, 12, 0),
+        page("slow", 60, 12, 1),
+        page("slow", 9, 0, 1),
+        page("well", 60, 0, 0),
+    ];
+    for _ in 0..2 {
+        let report = make(&data);
+        assert_eq!(report.clients, [page("slow", 60, 12, 0), page("well", 60, 0, 0)]);
+        let text = table(&report);
+        assert!(
+            text.contains("page slow: 60 offered = 48 sent + 12 dropped + 0 not sent"),
+            "{text}"
+        );
+        assert!(!text.contains("page well"), "{text}");
+        assert!(markdown(&report).contains("## Pages"));
+        data.pages.reverse();
+    }
+}
