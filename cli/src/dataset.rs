@@ -2,7 +2,9 @@
 
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
-use hopwatch_model::{BroadcasterCounters, Census, ClientTrace, PeerExchange, Trace};
+use hopwatch_model::{
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, PeerExchange, Trace,
+};
 use hopwatch_wire::record::{Entry, Record};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +18,7 @@ pub(crate) struct Gathering {
     data: Dataset,
     lines: u64,
     broadcasters: BTreeMap<String, BroadcasterCounters>,
+    pages: BTreeMap<String, Vec<ClientCounters>>,
     events: BTreeMap<String, Vec<String>>,
 }
 
@@ -39,14 +42,22 @@ impl Gathering {
                 };
                 data.lanes.insert(lane.lane, info);
             }
-            Record::Trace(record) => data.traces.push(Trace::try_from(*record).with_context(at)?),
+            Record::Trace(record) => {
+                let trace = Trace::try_from(*record).with_context(at)?;
+                data.traces.push(Trace { gateway: entry.source, ..trace });
+            }
             Record::Client(record) => {
                 data.clients.push(ClientTrace::try_from(*record).with_context(at)?);
             }
             Record::Census(record) => {
                 data.census.push((record.lane.clone(), Census::from(record)));
             }
-            Record::Gateway(counters) => data.counters.push(counters),
+            Record::Gateway(counters) => {
+                data.counters.push(GatewayCounters { gateway: entry.source, ..counters });
+            }
+            Record::Clients(record) => {
+                self.pages.insert(entry.source, record.clients);
+            }
             Record::Broadcaster(counters) => {
                 self.broadcasters.insert(entry.source, counters);
             }
@@ -61,6 +72,7 @@ impl Gathering {
     pub(crate) fn end(self) -> (Dataset, u64) {
         let mut data = self.data;
         data.broadcasters = self.broadcasters.into_values().collect();
+        data.pages = self.pages.into_values().flatten().collect();
         data.events =
             self.events.into_iter().flat_map(|(kind, texts)| newest(&kind, texts)).collect();
         let not_kept = data.gone.iter().map(|(_, account)| account.messages()).sum();
@@ -93,7 +105,7 @@ mod tests {
         }
         let (data, not_kept) = gathering.end();
         assert_eq!((data.lanes.len(), data.traces.len(), data.clients.len()), (1, 3, 1));
-        assert_eq!((data.census.len(), data.counters.len(), data.broadcasters.len()), (1, 1, 1));
+        assert_eq!((data.census.len(), data.counters.len(), data.broadcasters.len()), (1, 2, 1));
         assert_eq!((data.events.len(), not_kept), (1, 7));
     }
 

@@ -104,6 +104,8 @@ pub struct Ledger {
     pub lost_before_discovery: u64,
     /// In ROS.
     pub lost_in_ros: u64,
+    /// With a gateway that was killed.
+    pub outcome_unknown: u64,
     /// By the gateway's queue.
     pub queue_dropped: u64,
     /// No message.
@@ -132,6 +134,7 @@ impl Ledger {
     pub fn adds_up(&self) -> &Self {
         let named = self.lost_before_discovery
             + self.lost_in_ros
+            + self.outcome_unknown
             + self.queue_dropped
             + self.undecodable
             + self.ai_failed.values().sum::<u64>()

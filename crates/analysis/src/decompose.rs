@@ -134,7 +134,11 @@ fn intended(
         .filter_map(|census| Some((placed(census, census.schedule_start_ns)?.ns, census)))
         .filter(|(start, _)| *start <= published.ns.saturating_add(early))
         .max_by_key(|(start, _)| *start)?;
-    placed(instance, instance.intended_ns(trace.sequence)?)
+    // When it was published on the robot's own clock, near enough to tell which turn of the
+    // sequence it is of.
+    let start = instance.schedule_start_ns;
+    let since = published.ns.saturating_sub(placed(instance, start)?.ns);
+    placed(instance, instance.intended_ns(trace.sequence, start.saturating_add(since))?)
 }
 
 /// A message may seem to be published a little before its schedule began: the wall clock that

@@ -29,6 +29,14 @@ pub struct LaneInfo {
     pub clock: String,
 }
 
+impl LaneInfo {
+    /// The depth of the reader's history, when its QoS says KEEP_LAST.
+    pub fn history_depth(&self) -> Option<u32> {
+        let (_, depth) = self.qos.split_once("KEEP_LAST ")?;
+        depth.split(' ').next()?.parse().ok()
+    }
+}
+
 /// A row of the class table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -296,6 +304,7 @@ pub(crate) mod tests {
         }
         Trace {
             lane: "lane".into(),
+            gateway: "g".into(),
             id: TraceId([1; 16]),
             robot_id: "robot_001".into(),
             sequence: 0,
@@ -348,6 +357,7 @@ pub(crate) mod tests {
         let mut trace = trace_of(&way);
         trace.publication_sequence = Some(number);
         trace.id = TraceId(u128::from(number).to_be_bytes());
+        trace.message_id = format!("m{number}");
         trace.sequence = i32::try_from(number).unwrap() - 1;
         trace
     }

@@ -1,121 +1,129 @@
 //! The ledger, put together from four independent sources: the robots' census, DDS' numbering
 //! of each writer's messages, the gateway's outcomes and the gateway's counters.
+//!
+//! **The rule.** Every published message is in exactly one bucket. One whose outcome is known is
+//! in the bucket of its outcome. The others are numbers of a writer that are missing, and each
+//! belongs to the gateway that had last begun to tell of that writer when the number was due:
+//!
+//! | missing | the gateway runs | ended in order | ended without a word |
+//! |---|---|---|---|
+//! | among the numbers that it told of | in flight, but as many as its tap missed: lost in ROS | lost in ROS | *(see below)* |
+//! | behind them, before the next gateway's first | in flight | before discovery (of the next) | *(see below)* |
+//! | behind the last known, at the end of the run | in flight | lost in ROS | *(see below)* |
+//!
+//! A gateway has *ended without a word* (killed) when its last counters never came although
+//! another one of the lane started after it had last taken a message, or the run has ended. Its
+//! messages may have been in its queue, with a worker, or in a record that was not sent yet; its
+//! counters may be 250 ms older than its newest trace. So of all its missing numbers together, as
+//! many as its tap said were missed are lost in ROS, and the others are `outcome_unknown`. If it
+//! had counted more messages as taken than that explains, the difference comes from those before
+//! its first known number (workers end out of order), else they were published beyond what is
+//! known otherwise. A writer of which such a gateway told nothing, though the robot had started
+//! before the next gateway did, counts its messages before the next one's first as unknown, too.
+//!
+//! A gateway that ended in order has told of every message. When its counters say that it took
+//! more, records were lost: so many of its missing ones are `outcome_unknown` and the ledger does
+//! not reconcile. A gateway that was only stopped for a while (SIGSTOP) has not ended.
+//!
+//! Which of two gateways came later is told by their clock (`started_ms`), which needs them on one
+//! host. Of a message taken twice, the outcome that came first counts.
 
-use hopwatch_model::{
-    Census, Failure, GatewayCounters, Ledger, Outcome, PublishedSource, PublisherId, REORDERED,
-    Stage, Trace,
-};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+mod account;
+mod fates;
+mod numbers;
+mod writers;
+
+pub use account::Account;
+
+use crate::lane::LaneInfo;
+use hopwatch_model::{Census, GatewayCounters, Hop, Ledger, Ns, Outcome, REORDERED, Trace};
+use numbers::Edge;
+use std::collections::{BTreeMap, HashSet, hash_map::DefaultHasher};
+use std::hash::{Hash, Hasher};
+use writers::{Writer, Written};
 
 /// Takes in what becomes known of one lane, in any order, and gives the account at any moment.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerBuilder {
-    writers: BTreeMap<Writer, Sequence>,
+    writers: BTreeMap<Writer, Written>,
     census: BTreeMap<(String, String), Census>,
+    gateways: BTreeMap<String, Gateway>,
     outcomes: BTreeMap<Outcome, u64>,
+    history_depth: Option<u32>,
+    /// The gateways' clock.
+    clock: String,
+    ids: Ids,
+    duplicates: u64,
+    duplicate_ids: u64,
+    reordered: u64,
+}
+
+/// What one start of a gateway told.
+#[derive(Clone, Debug, Default)]
+struct Gateway {
+    /// The latest.
     counters: Option<GatewayCounters>,
-    duplicates: u64,
-    reordered: u64,
+    /// Messages whose outcome it told, duplicates included.
+    seen: u64,
+    /// When it took the first and the last of them.
+    taken: Option<(Ns, Ns)>,
 }
 
-/// The account of messages whose traces are no longer kept: enough to go on counting.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Account {
-    writers: Vec<(Writer, Sequence)>,
-    outcomes: Vec<(Outcome, u64)>,
-    duplicates: u64,
-    reordered: u64,
-}
+impl Gateway {
+    fn took_at(&mut self, ns: Ns) {
+        self.taken = Some(self.taken.map_or((ns, ns), |(a, b)| (a.min(ns), b.max(ns))));
+    }
 
-impl Account {
-    /// How many messages it is of, duplicates included.
-    pub fn messages(&self) -> u64 {
-        self.outcomes.iter().map(|(_, n)| n).sum::<u64>() + self.duplicates
+    fn started(&self) -> Ns {
+        let told = self.counters.as_ref().map_or(0, |c| c.started_ms);
+        if told == 0 {
+            self.taken.map_or(Ns::MIN, |(first, _)| first)
+        } else {
+            told.saturating_mul(1_000_000)
+        }
+    }
+
+    fn has_told_its_last(&self) -> bool {
+        self.counters.as_ref().is_some_and(|c| c.last)
+    }
+
+    /// Messages in its queue or with a worker.
+    fn held(&self) -> u64 {
+        self.counters.as_ref().map_or(0, |c| c.queued + c.working)
+    }
+
+    fn counted(&self) -> u64 {
+        self.counters.as_ref().map_or(0, |c| c.taken)
+    }
+
+    /// Messages that it certainly took and whose outcome is not known.
+    fn untold(&self) -> u64 {
+        self.counted().saturating_sub(self.seen)
     }
 }
 
-/// What numbers the messages: a DDS writer, or where the middleware doesn't number, a robot.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Writer {
-    Dds(PublisherId),
-    Header(String),
-}
+/// The message ids of the newest messages, as hashes: two sets, of which the older one is
+/// forgotten when the newer one is full.
+#[derive(Clone, Debug, Default)]
+struct Ids([HashSet<u64>; 2]);
 
-/// The numbers seen of one writer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Sequence {
-    robots: BTreeSet<String>,
-    first: i64,
-    last: i64,
-    /// Numbers between first and last that are still missing, as disjoint ranges by their start.
-    #[serde(with = "pairs")]
-    gaps: BTreeMap<i64, i64>,
-}
+impl Ids {
+    const EACH: usize = 1 << 19;
 
-/// A map as a list of pairs: JSON has text keys only.
-mod pairs {
-    use serde::{Deserialize, Deserializer, Serializer};
-    use std::collections::BTreeMap;
-
-    pub(super) fn serialize<S: Serializer>(
-        map: &BTreeMap<i64, i64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(map)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<i64, i64>, D::Error> {
-        Ok(Vec::<(i64, i64)>::deserialize(deserializer)?.into_iter().collect())
-    }
-}
-
-impl Sequence {
-    fn new(number: i64) -> Self {
-        Self { robots: BTreeSet::new(), first: number, last: number, gaps: BTreeMap::new() }
-    }
-
-    /// False when the number was seen before.
-    fn observe(&mut self, number: i64) -> bool {
-        if number > self.last {
-            if number > self.last + 1 {
-                self.gaps.insert(self.last + 1, number - 1);
-            }
-            self.last = number;
+    /// False for one that is known already. An empty id is none.
+    fn is_new(&mut self, id: &str) -> bool {
+        if id.is_empty() {
             return true;
         }
-        if number < self.first {
-            if number < self.first - 1 {
-                self.gaps.insert(number + 1, self.first - 1);
-            }
-            self.first = number;
-            return true;
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        let hash = hasher.finish();
+        let [newer, older] = &mut self.0;
+        if newer.len() >= Self::EACH {
+            *older = std::mem::take(newer);
         }
-        let gap = self.gaps.range(..=number).next_back().map(|(from, to)| (*from, *to));
-        match gap {
-            Some((from, to)) if number <= to => {
-                self.gaps.remove(&from);
-                if from < number {
-                    self.gaps.insert(from, number - 1);
-                }
-                if number < to {
-                    self.gaps.insert(number + 1, to);
-                }
-                true
-            }
-            _ => false,
-        }
+        !older.contains(&hash) && newer.insert(hash)
     }
-
-    fn missing(&self) -> u64 {
-        self.gaps.iter().map(|(from, to)| count(to - from + 1)).sum()
-    }
-}
-
-fn count(n: i64) -> u64 {
-    u64::try_from(n).unwrap_or(0)
 }
 
 impl LedgerBuilder {
@@ -124,48 +132,57 @@ impl LedgerBuilder {
         Self::default()
     }
 
-    /// A message that the gateway took, with its outcome. False for one that was taken before:
+    /// How the lane is measured. Without it, nothing is said on what may have been overwritten in
+    /// the reader's history.
+    pub fn set_lane(&mut self, lane: &LaneInfo) {
+        self.history_depth = lane.history_depth();
+        self.clock.clone_from(&lane.clock);
+    }
+
+    /// A message that a gateway took, with its outcome. False for one that was taken before:
     /// it is counted as a duplicate and has no part in the figures.
     pub fn observe_trace(&mut self, trace: &Trace) -> bool {
-        let (writer, number) = match trace.publication_sequence {
-            Some(n) => (Writer::Dds(trace.publisher), i64::try_from(n).unwrap_or(i64::MAX - 1)),
-            // Header sequences begin at 0, writers' numbers at 1.
-            None => (Writer::Header(trace.robot_id.clone()), i64::from(trace.sequence) + 1),
-        };
-        let mut fresh = true;
-        let sequence = self
-            .writers
-            .entry(writer)
-            .and_modify(|sequence| fresh = sequence.observe(number))
-            .or_insert_with(|| Sequence::new(number));
-        if trace.outcome != Outcome::Undecodable && !sequence.robots.contains(&trace.robot_id) {
-            sequence.robots.insert(trace.robot_id.clone());
+        let taken = trace.stamps.get(Hop::Taken);
+        if !self.gateways.contains_key(&trace.gateway) {
+            self.gateways.insert(trace.gateway.clone(), Gateway::default());
         }
-        if fresh {
-            *self.outcomes.entry(trace.outcome).or_default() += 1;
-            self.reordered += u64::from(trace.oddities.contains(&REORDERED));
-        } else {
+        if let Some(gateway) = self.gateways.get_mut(&trace.gateway) {
+            gateway.seen += 1;
+            if let Some(taken) = taken {
+                gateway.took_at(taken.ns);
+            }
+        }
+        let (writer, number) = Writer::of(trace);
+        let written = self.writers.entry(writer).or_default();
+        let number = number.unwrap_or_else(|| written.header_number(trace.sequence));
+        // One that could not be read speaks for no robot.
+        if !trace.robot_id.is_empty() {
+            match written.robots.get_mut(&trace.robot_id) {
+                Some(life) => life.observe(trace),
+                None => {
+                    written.robots.entry(trace.robot_id.clone()).or_default().observe(trace);
+                }
+            }
+        }
+        if written.contains(number) {
             self.duplicates += 1;
+            return false;
         }
-        fresh
-    }
-
-    /// What is known of messages, without their traces.
-    pub fn account(&self) -> Account {
-        Account {
-            writers: self.writers.clone().into_iter().collect(),
-            outcomes: self.outcomes.clone().into_iter().collect(),
-            duplicates: self.duplicates,
-            reordered: self.reordered,
+        let received = trace.stamps.get(Hop::Received);
+        let edge = Edge {
+            written: trace.stamps.get(Hop::Written).map(|stamp| stamp.ns),
+            waited: taken.zip(received).and_then(|(taken, received)| taken.since(received).ok()),
+        };
+        if !written.by_gateway.contains_key(&trace.gateway) {
+            written.by_gateway.insert(trace.gateway.clone(), numbers::Numbers::default());
         }
-    }
-
-    /// Goes on from an account; nothing must have been observed yet.
-    pub fn observe_account(&mut self, account: &Account) {
-        self.writers.extend(account.writers.iter().cloned());
-        self.outcomes.extend(account.outcomes.iter().copied());
-        self.duplicates += account.duplicates;
-        self.reordered += account.reordered;
+        if let Some(numbers) = written.by_gateway.get_mut(&trace.gateway) {
+            numbers.insert(number, edge);
+        }
+        *self.outcomes.entry(trace.outcome).or_default() += 1;
+        self.reordered += u64::from(trace.oddities.contains(&REORDERED));
+        self.duplicate_ids += u64::from(!self.ids.is_new(&trace.message_id));
+        true
     }
 
     /// A robot's own count; the largest of an instance stands.
@@ -177,13 +194,12 @@ impl LedgerBuilder {
         }
     }
 
-    /// The gateway's counters; the latest stand.
+    /// A gateway's counters; the latest of each start stand.
     pub fn observe_counters(&mut self, counters: &GatewayCounters) {
-        if self.counters.as_ref().is_none_or(|known| {
-            (counters.taken, counters.finished, counters.last)
-                >= (known.taken, known.finished, known.last)
-        }) {
-            self.counters = Some(counters.clone());
+        let gateway = self.gateways.entry(counters.gateway.clone()).or_default();
+        let rank = |c: &GatewayCounters| (c.last, c.taken, c.finished, c.missed, c.message_lost);
+        if gateway.counters.as_ref().is_none_or(|known| rank(counters) >= rank(known)) {
+            gateway.counters = Some(counters.clone());
         }
     }
 
@@ -192,195 +208,85 @@ impl LedgerBuilder {
         self.census.values()
     }
 
-    /// The gateway's counters, the latest.
-    pub fn counters(&self) -> Option<&GatewayCounters> {
-        self.counters.as_ref()
+    /// The counters of each start of the gateway, the latest.
+    pub fn counters(&self) -> impl Iterator<Item = &GatewayCounters> {
+        self.gateways.values().filter_map(|gateway| gateway.counters.as_ref())
     }
 
-    /// Whether nothing can follow: every robot with a census has said so, and the gateway has
-    /// finished what it took.
+    /// Whether anything was published, as far as is known.
+    pub fn has_begun(&self) -> bool {
+        !self.writers.is_empty() || self.census.values().any(|census| census.published > 0)
+    }
+
+    /// Whether nothing can follow: every robot with a census has said so, and every gateway that
+    /// runs has finished what it took.
     pub fn is_over(&self) -> bool {
+        let standings = self.standings(false);
+        let idle = |gateway: &Gateway| gateway.held() == 0 && gateway.seen == gateway.counted();
         !self.census.is_empty()
             && self.census.values().all(|census| census.last)
-            && self.counters.as_ref().is_some_and(|c| c.queued + c.working == 0)
-            && self.seen() == self.counters.as_ref().map_or(0, |c| c.taken)
+            && standings.iter().any(|(_, _, standing)| *standing != Standing::Dead)
+            && standings
+                .iter()
+                .all(|(_, gateway, standing)| *standing == Standing::Dead || idle(gateway))
     }
 
-    /// Messages of which an outcome is known, duplicates included.
-    fn seen(&self) -> u64 {
-        self.outcomes.values().sum::<u64>() + self.duplicates
-    }
-
-    /// The account. With `ended`, what is still unaccounted for was lost in ROS, and the gateway
-    /// must have told its last counters; otherwise it is in flight.
+    /// The account. With `ended`, nothing follows: what is unaccounted for is lost, and a gateway
+    /// that has not told its last counters has ended without a word. Otherwise it is in flight.
     pub fn ledger(&self, ended: bool) -> Ledger {
-        self.ledger_of(ended, ended)
+        fates::ledger(self, if ended { Moment::Ended } else { Moment::Running })
     }
 
     /// The account while the gateway runs: as of an ended run once nothing can follow.
     pub fn ledger_now(&self) -> Ledger {
-        self.ledger_of(self.is_over(), false)
+        fates::ledger(self, if self.is_over() { Moment::Over } else { Moment::Running })
     }
 
-    fn ledger_of(&self, ended: bool, stopped: bool) -> Ledger {
-        let mut notes = Vec::new();
-        let mut writers = self.writers(&mut notes);
-        let known: u64 = self.outcomes.values().sum();
-        let held = self.counters.as_ref().map_or(0, |c| c.queued + c.working);
-        if !ended {
-            // A hole in the outcomes may be a message that is still worked on: as long as
-            // messages are on their way, only the tap knows what was really missed.
-            let missed = self.counters.as_ref().map_or(0, |c| c.missed);
-            writers.gaps = writers.gaps.min(missed);
-        }
-        let named = writers.before + writers.gaps + known;
-        // What robots without a census published is known by what was taken of them; the
-        // gateway holds some of it still.
-        if writers.source != PublishedSource::Census && !ended {
-            writers.published = writers.published.max(named + held);
-        }
-        let rest = writers.published.saturating_sub(named);
-        let mut reconciles = writers.published >= named;
-        if !reconciles {
-            notes.push(format!(
-                "{} messages are accounted for, but only {} were published",
-                named, writers.published
-            ));
-        }
-        let in_flight = if ended { rest.min(held) } else { rest };
-        if ended {
-            reconciles &= self.check_counters(stopped, &mut notes);
-        }
-        let failed = |stage| {
-            let of_stage = |(outcome, n): (&Outcome, &u64)| match outcome {
-                Outcome::ServiceFailed(s, failure) if *s == stage => Some((*failure, *n)),
-                _ => None,
-            };
-            self.outcomes.iter().filter_map(of_stage).collect::<BTreeMap<Failure, u64>>()
-        };
-        let of = |outcome| self.outcomes.get(&outcome).copied().unwrap_or(0);
-        Ledger {
-            published: writers.published,
-            published_source: writers.source,
-            lost_before_discovery: writers.before,
-            lost_in_ros: writers.gaps + (rest - in_flight),
-            queue_dropped: of(Outcome::QueueDropped),
-            undecodable: of(Outcome::Undecodable),
-            ai_failed: failed(Stage::Ai),
-            web_failed: failed(Stage::Web),
-            abandoned: of(Outcome::Abandoned),
-            delivered: of(Outcome::Delivered),
-            in_flight,
-            duplicates: self.duplicates,
-            reordered: self.reordered,
-            reconciles,
-            notes,
-        }
-    }
-
-    /// The gateway's own counters against the outcomes that arrived. Of a gateway that has
-    /// stopped, they must be its last ones.
-    fn check_counters(&self, stopped: bool, notes: &mut Vec<String>) -> bool {
-        let Some(c) = &self.counters else {
-            if stopped && self.seen() > 0 {
-                notes.push("the gateway's counters never arrived".to_owned());
-            }
-            return !stopped || self.seen() == 0;
-        };
-        let told = self.seen() + c.queued + c.working;
-        if c.records_dropped > 0 {
-            notes.push(format!(
-                "the gateway could not deliver {} of its records to the collector",
-                c.records_dropped
-            ));
-        }
-        if stopped && !c.last {
-            notes.push(
-                "the gateway's last counters did not arrive: that it told of every message can't \
-                 be checked"
-                    .to_owned(),
-            );
-            return false;
-        }
-        if c.taken == told {
-            return true;
-        }
-        notes.push(format!(
-            "the gateway took {} messages, but the outcome of {} is known",
-            c.taken,
-            self.seen()
-        ));
-        false
-    }
-
-    fn writers(&self, notes: &mut Vec<String>) -> Totals {
-        let mut all = Totals::default();
-        let mut sources = BTreeSet::new();
-        let mut counted: BTreeMap<&str, u64> = BTreeMap::new();
-        for census in self.census.values() {
-            *counted.entry(&census.robot_id).or_default() += census.published;
-            if census.failed > 0 {
-                notes.push(format!(
-                    "{} could not publish {} messages: publish() refused them",
-                    census.robot_id, census.failed
-                ));
-            }
-        }
-        // A writer's messages are its robot's; a writer of several robots (or none that could be
-        // decoded) is no robot's of the census.
-        let mut by_robot: BTreeMap<&str, Vec<&Sequence>> = BTreeMap::new();
-        let mut foreign = Vec::new();
-        for (writer, sequence) in &self.writers {
-            all.gaps += sequence.missing();
-            match sequence.robots.iter().next() {
-                Some(robot) if sequence.robots.len() == 1 && counted.contains_key(&**robot) => {
-                    by_robot.entry(robot).or_default().push(sequence);
-                }
-                _ => foreign.push((writer, sequence)),
-            }
-        }
-        for (robot, published) in counted {
-            sources.insert(PublishedSource::Census);
-            let sequences = by_robot.remove(robot).unwrap_or_default();
-            all.before += sequences.iter().map(|s| count(s.first - 1)).sum::<u64>();
-            // The census comes a little behind the messages themselves.
-            all.published += published.max(sequences.iter().map(|s| count(s.last)).sum());
-        }
-        for (writer, sequence) in foreign {
-            sources.insert(match writer {
-                Writer::Dds(_) => PublishedSource::PublicationSequence,
-                Writer::Header(_) => PublishedSource::HeaderSequence,
-            });
-            all.published += count(sequence.last - sequence.first + 1);
-            let robots: Vec<&str> = sequence.robots.iter().map(String::as_str).collect();
-            let name = if robots.is_empty() { "a writer".to_owned() } else { robots.join(", ") };
-            if matches!(writer, Writer::Dds(_)) && sequence.first > 1 {
-                notes.push(format!(
-                    "{name} had published {} messages before the first one was taken: not counted",
-                    sequence.first - 1
-                ));
-            }
-            notes.push(format!(
-                "{name} sends no census: what it published after the last message taken can't be \
-                 known"
-            ));
-        }
-        all.source = sources.last().copied().unwrap_or(PublishedSource::Nothing);
-        all
+    /// The gateways in the order of their start.
+    fn standings(&self, ended: bool) -> Vec<(&str, &Gateway, Standing)> {
+        let mut all: Vec<(&str, &Gateway)> =
+            self.gateways.iter().map(|(name, gateway)| (name.as_str(), gateway)).collect();
+        all.sort_by_key(|(name, gateway)| (gateway.started(), *name));
+        let newest = all.last().map(|(_, gateway)| gateway.started());
+        all.into_iter()
+            .map(|(name, gateway)| {
+                let succeeded = newest.is_some_and(|newest| {
+                    let sign_of_life = gateway.taken.map_or(Ns::MIN, |(_, last)| last);
+                    gateway.started().max(sign_of_life) < newest
+                });
+                let standing = if gateway.has_told_its_last() {
+                    Standing::Orderly
+                } else if ended || succeeded {
+                    Standing::Dead
+                } else {
+                    Standing::Running
+                };
+                (name, gateway, standing)
+            })
+            .collect()
     }
 }
 
-struct Totals {
-    published: u64,
-    source: PublishedSource,
-    before: u64,
-    gaps: u64,
+/// When an account is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// More may come.
+    Running,
+    /// Nothing more can come, though the gateway still runs.
+    Over,
+    /// The run is over, the gateway with it.
+    Ended,
 }
 
-impl Default for Totals {
-    fn default() -> Self {
-        Self { published: 0, source: PublishedSource::Nothing, before: 0, gaps: 0 }
-    }
+/// How a gateway stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It may tell more.
+    Running,
+    /// It told its last counters.
+    Orderly,
+    /// It told no last counters, and never will.
+    Dead,
 }
 
 #[cfg(test)]

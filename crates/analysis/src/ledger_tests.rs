@@ -1,13 +1,17 @@
 use super::*;
-use crate::lane::tests::trace_of;
-use hopwatch_model::ClockId;
+use crate::lane::tests::{GATEWAY, trace_of};
+use hopwatch_model::{ClockId, Failure, PublishedSource, PublisherId, Stage};
 use proptest::prelude::*;
+
+const MS: Ns = 1_000_000;
+const S: Ns = 1_000 * MS;
 
 fn taken(writer: u8, number: u64, outcome: Outcome) -> Trace {
     Trace {
         publisher: PublisherId([writer; 16]),
         publication_sequence: Some(number),
         robot_id: format!("robot_{writer:03}"),
+        message_id: format!("{writer}-{number}"),
         outcome,
         ..trace_of(&[])
     }
@@ -28,7 +32,51 @@ fn census(robot: u8, published: u64, last: bool) -> Census {
 }
 
 fn counters(taken: u64) -> GatewayCounters {
-    GatewayCounters { taken, finished: taken, last: true, ..GatewayCounters::default() }
+    let gateway = "g".to_owned();
+    GatewayCounters { gateway, taken, finished: taken, last: true, ..GatewayCounters::default() }
+}
+
+/// One that has not told its last.
+fn told(gateway: &str, started_ms: i64, taken: u64, missed: u64) -> GatewayCounters {
+    let gateway = gateway.to_owned();
+    GatewayCounters { gateway, started_ms, missed, last: false, ..counters(taken) }
+}
+
+/// A message of robot 1 taken by a gateway, published by a 1 Hz schedule that began at 0.
+fn told_by(gateway: &str, number: u64) -> Trace {
+    let at = i64::try_from(number).unwrap() * S;
+    Trace { gateway: gateway.into(), ..written(1, number, at, 50_000) }
+}
+
+/// A message with DDS' stamps: when it was written, and how long it waited for its take.
+fn written(writer: u8, number: u64, at: Ns, waited: Ns) -> Trace {
+    let way = [
+        (Hop::Published, at - 1_000),
+        (Hop::Written, at),
+        (Hop::Received, at + 10_000),
+        (Hop::Taken, at + 10_000 + waited),
+    ];
+    Trace {
+        stamps: trace_of(&way).stamps,
+        sequence: i32::try_from(number).unwrap() - 1,
+        ..taken(writer, number, Outcome::Delivered)
+    }
+}
+
+fn lane(qos: &str) -> LaneInfo {
+    LaneInfo { qos: qos.into(), clock: GATEWAY.into(), ..LaneInfo::default() }
+}
+
+#[track_caller]
+fn adds_up(ledger: &Ledger) {
+    assert_eq!(ledger.accounted(), ledger.published, "{ledger:?}");
+    assert!(ledger.reconciles, "{:?}", ledger.notes);
+    assert!(ledger.dds_lost + ledger.overwritten_in_history <= ledger.lost_in_ros, "{ledger:?}");
+}
+
+#[track_caller]
+fn says(ledger: &Ledger, what: &str) {
+    assert!(ledger.notes.iter().any(|note| note.contains(what)), "{what}: {:?}", ledger.notes);
 }
 
 #[test]
@@ -81,8 +129,7 @@ fn a_hole_that_is_worked_on_is_in_flight() {
     b.observe_census(&census(1, 4, false));
     b.observe_trace(&taken(1, 1, Outcome::Delivered));
     b.observe_trace(&taken(1, 4, Outcome::Delivered));
-    let mut now = GatewayCounters { taken: 3, working: 1, finished: 2, ..counters(3) };
-    now.last = false;
+    let now = GatewayCounters { taken: 3, working: 1, finished: 2, last: false, ..counters(3) };
     b.observe_counters(&now);
     let l = b.ledger(false);
     assert_eq!((l.lost_in_ros, l.in_flight, l.accounted()), (0, 2, 4));
@@ -106,6 +153,7 @@ fn a_foreign_robot_has_no_tail_and_says_so() {
     for n in [101, 102, 104] {
         b.observe_trace(&taken(1, n, Outcome::Delivered));
     }
+    b.observe_counters(&counters(3));
     let l = b.ledger(true);
     assert_eq!((l.published, l.published_source), (4, PublishedSource::PublicationSequence));
     assert_eq!((l.lost_in_ros, l.lost_before_discovery), (1, 0));
@@ -122,6 +170,7 @@ fn outcomes_that_never_arrived_are_missed() {
     let l = b.ledger(true);
     assert!(!l.reconciles);
     assert!(l.notes.iter().any(|n| n.contains("took 2")), "{:?}", l.notes);
+    assert_eq!((l.outcome_unknown, l.lost_in_ros, l.accounted()), (1, 0, 2));
 }
 
 #[test]
@@ -133,8 +182,11 @@ fn a_gateway_that_runs_has_not_told_its_last() {
     let now = b.ledger_now();
     assert!(b.is_over() && now.reconciles, "{:?}", now.notes);
     assert_eq!((now.lost_in_ros, now.in_flight), (2, 0));
+    // Without its last counters, a gateway that ended had been killed.
     let ended = b.ledger(true);
-    assert!(!ended.reconciles && ended.notes[0].contains("last counters"), "{:?}", ended.notes);
+    adds_up(&ended);
+    says(&ended, "ended without a word");
+    assert_eq!((ended.lost_in_ros, ended.outcome_unknown), (0, 2));
 }
 
 /// Records come in the order in which messages were finished; only the gateway saw the order in
@@ -147,9 +199,344 @@ fn late_records_close_their_gap_and_only_the_gateway_tells_of_order() {
         trace.oddities = if n == 3 { vec![REORDERED] } else { vec![] };
         b.observe_trace(&trace);
     }
+    b.observe_counters(&counters(6));
     let l = b.ledger(true);
     assert_eq!((l.published, l.lost_in_ros, l.delivered), (5, 0, 5));
     assert_eq!((l.reordered, l.duplicates), (1, 1));
+}
+
+/// What a gateway told of messages 1 … 20: ranges of outcomes, taken, missed, whether it said that
+/// these are its last counters.
+type Gateways = (&'static [(u64, u64)], u64, u64, bool);
+
+/// Two gateways, one after another, under a robot that goes on publishing, and what is to be
+/// found: (before discovery, lost in ROS, unknown).
+type Restart = (&'static str, Gateways, Gateways, (u64, u64, u64));
+
+const RESTARTS: [Restart; 11] = [
+    ("killed", (&[(1, 8)], 8, 0, false), (&[(14, 20)], 7, 0, true), (0, 0, 5)),
+    ("a hole in work", (&[(1, 5), (7, 8)], 8, 0, false), (&[(14, 20)], 7, 0, true), (0, 0, 6)),
+    ("a hole missed", (&[(1, 5), (7, 8)], 7, 1, false), (&[(14, 20)], 7, 0, true), (0, 1, 5)),
+    ("ended in order", (&[(1, 8)], 8, 0, true), (&[(14, 20)], 7, 0, true), (5, 0, 0)),
+    ("in order, a hole", (&[(1, 5), (7, 8)], 7, 1, true), (&[(14, 20)], 7, 0, true), (5, 1, 0)),
+    ("1 and 2 in work", (&[(3, 8)], 13, 0, false), (&[(14, 20)], 7, 0, true), (0, 0, 7)),
+    ("matched at 3", (&[(3, 8)], 6, 0, false), (&[(14, 20)], 7, 0, true), (2, 0, 5)),
+    ("told nothing", (&[], 0, 0, false), (&[(14, 20)], 7, 0, true), (0, 0, 13)),
+    ("both killed", (&[(1, 8)], 8, 0, false), (&[(14, 18)], 5, 0, false), (0, 0, 7)),
+    ("the second took none", (&[(1, 8)], 8, 0, false), (&[], 0, 0, true), (0, 0, 12)),
+    (
+        "the second lost some",
+        (&[(1, 8)], 8, 0, false),
+        (&[(14, 15), (18, 19)], 4, 2, true),
+        (0, 3, 5),
+    ),
+];
+
+#[test]
+fn what_a_gateway_took_with_it_is_unknown() {
+    for (name, first, second, expected) in RESTARTS {
+        let mut b = LedgerBuilder::new();
+        b.set_lane(&lane("RELIABLE VOLATILE KEEP_LAST 10"));
+        let clock = ClockId::new(GATEWAY);
+        b.observe_census(&Census { clock, schedule_start_ns: S, ..census(1, 20, true) });
+        let mut known = 0;
+        for (gateway, started_ms, (ranges, taken, missed, last)) in
+            [("a", 1, first), ("b", 13_500, second)]
+        {
+            let counters = told(gateway, started_ms, taken, missed);
+            b.observe_counters(&GatewayCounters { last, ..counters });
+            for n in ranges.iter().flat_map(|(from, to)| *from..=*to) {
+                assert!(b.observe_trace(&told_by(gateway, n)));
+                adds_up(&b.ledger(false));
+                known += 1;
+            }
+        }
+        let l = b.ledger(true);
+        adds_up(&l);
+        let found = (l.lost_before_discovery, l.lost_in_ros, l.outcome_unknown);
+        assert_eq!(found, expected, "{name}");
+        assert_eq!((l.published, l.delivered), (20, known), "{name}");
+    }
+}
+
+/// While the second gateway runs, what the first one left is unknown and what is behind the last
+/// message is in flight.
+#[test]
+fn a_dead_gateway_is_known_by_its_successor() {
+    let mut b = LedgerBuilder::new();
+    b.observe_census(&census(1, 20, false));
+    b.observe_counters(&told("a", 1, 8, 0));
+    for n in 1..=8 {
+        b.observe_trace(&told_by("a", n));
+    }
+    assert_eq!((b.ledger_now().in_flight, b.ledger_now().outcome_unknown), (12, 0));
+    b.observe_counters(&told("b", 13_500, 1, 0));
+    b.observe_trace(&told_by("b", 14));
+    let l = b.ledger_now();
+    adds_up(&l);
+    says(&l, "gateway a ended without a word");
+    assert_eq!((l.outcome_unknown, l.in_flight), (5, 6));
+    b.observe_census(&census(1, 14, true));
+    assert!(!b.is_over(), "the largest census counts");
+    for n in 15..=20 {
+        b.observe_trace(&told_by("b", n));
+    }
+    b.observe_census(&census(1, 20, true));
+    b.observe_counters(&told("b", 13_500, 7, 0));
+    assert!(b.is_over());
+    adds_up(&b.ledger_now());
+    assert_eq!((b.ledger_now().outcome_unknown, b.ledger_now().in_flight), (5, 0));
+}
+
+/// Nothing tells how many a dead gateway took with it, when the robot sends no census: only that
+/// it had taken some is known from its counters.
+#[test]
+fn without_a_census_only_what_was_taken_is_known() {
+    let mut b = LedgerBuilder::new();
+    for n in [5, 6, 7] {
+        b.observe_trace(&told_by("a", n));
+    }
+    b.observe_counters(&told("a", 1, 5, 0));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.outcome_unknown, l.delivered), (5, 2, 3));
+    says(&l, "can't be known");
+}
+
+/// KEEP_LAST 1 at 500 Hz: the take is late, and the message that is left has waited. A loss on the
+/// way has no such neighbour.
+#[test]
+fn overwritten_in_the_history_is_told_by_the_wait() {
+    for (qos, waited, expected) in [
+        ("BEST_EFFORT VOLATILE KEEP_LAST 1", 50_000, 0),
+        ("BEST_EFFORT VOLATILE KEEP_LAST 1", MS, 3),
+        ("BEST_EFFORT VOLATILE KEEP_LAST 5", MS, 0),
+        ("BEST_EFFORT VOLATILE KEEP_LAST 5", 9 * MS, 3),
+        ("BEST_EFFORT VOLATILE KEEP_ALL", 9 * MS, 0),
+    ] {
+        let mut b = LedgerBuilder::new();
+        b.set_lane(&lane(qos));
+        b.observe_census(&census(1, 20, true));
+        for n in (1..=20).filter(|n| !(10..13).contains(n)) {
+            let waited = if n == 13 { waited } else { 50_000 };
+            b.observe_trace(&written(1, n, 2 * MS * i64::try_from(n).unwrap(), waited));
+        }
+        b.observe_counters(&GatewayCounters { missed: 3, ..counters(17) });
+        let l = b.ledger(true);
+        adds_up(&l);
+        assert_eq!((l.lost_in_ros, l.overwritten_in_history), (3, expected), "{qos} {waited}");
+        // DDS' own word stands above.
+        b.observe_counters(&GatewayCounters { missed: 3, message_lost: 2, ..counters(17) });
+        let l = b.ledger(true);
+        adds_up(&l);
+        assert_eq!((l.dds_lost, l.overwritten_in_history), (2, expected.min(1)));
+    }
+}
+
+/// Users' case: 10 Hz into a reader that takes twice a second with KEEP_LAST 1, then 100 messages
+/// at 1 kHz while HTTP stalls and the queue of 4 drops its oldest.
+#[test]
+fn newest_wins_and_every_drop_is_counted() {
+    let mut b = LedgerBuilder::new();
+    b.set_lane(&lane("BEST_EFFORT VOLATILE KEEP_LAST 1"));
+    b.observe_census(&census(1, 150, true));
+    let mut takes = 0;
+    // Takes at 460 ms, 960 ms, …: the newest has waited 60 ms, the four before are overwritten.
+    for n in (4..50).step_by(5) {
+        let at = 100 * MS * i64::from(n);
+        b.observe_trace(&written(1, u64::try_from(n + 1).unwrap(), at, 60 * MS));
+        takes += 1;
+    }
+    // The burst: the reader keeps up, the queue does not.
+    for n in 51..=150 {
+        let at = 5 * S + MS * (n - 50);
+        let mut trace = written(1, u64::try_from(n).unwrap(), at, 40_000);
+        trace.outcome = match n {
+            51..=146 => Outcome::QueueDropped,
+            _ => Outcome::Delivered,
+        };
+        b.observe_trace(&trace);
+        takes += 1;
+    }
+    b.observe_counters(&GatewayCounters { missed: 36, queue_dropped: 96, ..counters(takes) });
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.delivered, l.queue_dropped), (150, 14, 96));
+    // The four before the first take are before the first number known.
+    assert_eq!((l.lost_before_discovery, l.lost_in_ros, l.overwritten_in_history), (4, 36, 36));
+}
+
+/// An instance and its writer: `messages` of them by a 1 Hz schedule from `start`.
+fn life(b: &mut LedgerBuilder, instance: &str, writer: u8, start: Ns, messages: u64, lost: u64) {
+    b.observe_census(&Census {
+        robot_id: "robot_001".into(),
+        instance: instance.into(),
+        clock: ClockId::new(GATEWAY),
+        schedule_start_ns: start,
+        ..census(1, messages, true)
+    });
+    for n in (1..=messages).filter(|n| *n != lost) {
+        let at = start + S * (i64::try_from(n).unwrap() - 1);
+        let trace = written(writer, n, at + 20_000, 50_000);
+        assert!(b.observe_trace(&Trace { robot_id: "robot_001".into(), ..trace }));
+    }
+}
+
+#[test]
+fn a_restart_is_no_duplicate_and_no_loss() {
+    let mut b = LedgerBuilder::new();
+    life(&mut b, "one", 1, 0, 10, 5);
+    life(&mut b, "two", 2, 60 * S, 7, 0);
+    life(&mut b, "three", 3, 100 * S, 3, 3);
+    b.observe_counters(&counters(18));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.delivered, l.lost_in_ros), (20, 18, 2));
+    assert_eq!((l.restarts, l.duplicates, l.duplicate_ids), (2, 0, 0));
+    says(&l, "robot_001 restarted 2 times");
+}
+
+#[test]
+fn two_robots_with_one_id_are_named_and_counted_apart() {
+    let mut b = LedgerBuilder::new();
+    life(&mut b, "one", 1, 0, 30, 4);
+    // A census that lags behind shows that they are not thrown together.
+    life(&mut b, "two", 2, 10 * S, 10, 0);
+    b.observe_trace(&Trace {
+        robot_id: "robot_001".into(),
+        ..written(2, 12, 21 * S + 20_000, 50_000)
+    });
+    b.observe_counters(&counters(40));
+    let l = b.ledger(true);
+    assert_eq!((l.published, l.delivered, l.lost_in_ros, l.accounted()), (42, 40, 2, 42));
+    assert_eq!((l.restarts, l.duplicates), (0, 0));
+    says(
+        &l,
+        "two robots call themselves robot_001 at the same time, instance one and instance two",
+    );
+}
+
+#[test]
+fn two_foreign_writers_with_one_id_are_named() {
+    let mut b = LedgerBuilder::new();
+    for n in 1..=5 {
+        for writer in [1, 2] {
+            let at = S * i64::try_from(n).unwrap() + i64::from(writer);
+            let trace = written(writer, n, at, 50_000);
+            b.observe_trace(&Trace { robot_id: "x".into(), ..trace });
+        }
+    }
+    b.observe_counters(&counters(10));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.delivered, l.restarts), (10, 10, 0));
+    says(&l, "x is heard from writer 0101");
+}
+
+/// One writer that speaks for two robots of the census, and one robot with two writers.
+#[test]
+fn robots_and_writers_that_belong_together_are_counted_once() {
+    for writers in [[1, 1], [1, 2]] {
+        let mut b = LedgerBuilder::new();
+        b.observe_census(&census(1, 5, true));
+        if writers[0] == writers[1] {
+            b.observe_census(&census(2, 5, true));
+        }
+        let mut number = [0, 0, 0];
+        for n in 0..10 {
+            let writer = writers[n % 2];
+            number[usize::from(writer)] += 1;
+            let robot = if writers[0] == writers[1] { n % 2 + 1 } else { 1 };
+            let trace = taken(writer, number[usize::from(writer)], Outcome::Delivered);
+            // The last one is lost.
+            if n < 9 {
+                b.observe_trace(&Trace { robot_id: format!("robot_{robot:03}"), ..trace });
+            }
+        }
+        let published = if writers[0] == writers[1] { 10 } else { 9 };
+        b.observe_counters(&counters(9));
+        let l = b.ledger(true);
+        adds_up(&l);
+        assert_eq!((l.published, l.delivered), (published, 9), "{writers:?}");
+        assert_eq!((l.restarts, l.published_source), (0, PublishedSource::Census));
+    }
+}
+
+/// A writer of one robot with a census and one without: its numbers tell more than the census.
+#[test]
+fn a_writer_that_is_half_counted_goes_by_its_numbers() {
+    let mut b = LedgerBuilder::new();
+    b.observe_census(&census(1, 3, true));
+    for n in 1..=6 {
+        let robot = if n % 2 == 0 { "robot_001" } else { "stranger" };
+        let trace = taken(1, n, Outcome::Delivered);
+        b.observe_trace(&Trace { robot_id: robot.into(), ..trace });
+    }
+    b.observe_counters(&counters(6));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.published_source), (6, PublishedSource::PublicationSequence));
+    says(&l, "stranger sends no census");
+}
+
+/// Where DDS numbers nothing, the header's sequence does: it begins anew after 2^31 − 1, at 0 or
+/// at −2^31, and with each start of the robot.
+#[test]
+fn a_header_sequence_that_wraps_loses_nothing() {
+    const END: i32 = i32::MAX;
+    for sequences in [
+        [END - 2, END - 1, END, 0, 1, 3],
+        [END - 2, END - 1, END, i32::MIN, i32::MIN + 1, i32::MIN + 3],
+        [0, 1, 3, END, END - 1, END - 2],
+    ] {
+        for counted in [true, false] {
+            let mut b = LedgerBuilder::new();
+            for sequence in sequences {
+                let trace = taken(1, 1, Outcome::Delivered);
+                assert!(b.observe_trace(&Trace { publication_sequence: None, sequence, ..trace }));
+            }
+            if counted {
+                b.observe_census(&Census { first_sequence: END - 4, ..census(1, 10, true) });
+            }
+            b.observe_counters(&counters(6));
+            let l = b.ledger(true);
+            adds_up(&l);
+            let expected = if counted { (10, 2, 2) } else { (7, 0, 1) };
+            assert_eq!((l.published, l.lost_before_discovery, l.lost_in_ros), expected);
+        }
+    }
+}
+
+#[test]
+fn a_restart_is_none_of_the_header_either() {
+    let mut b = LedgerBuilder::new();
+    for (writer, start) in [(1, 0), (2, 50 * S)] {
+        for n in 1..=4 {
+            let trace = written(writer, n, start + S * i64::try_from(n).unwrap(), 50_000);
+            let robot_id = "robot_001".to_owned();
+            assert!(b.observe_trace(&Trace { publication_sequence: None, robot_id, ..trace }));
+        }
+    }
+    b.observe_counters(&counters(8));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.published, l.delivered, l.duplicates, l.restarts), (8, 8, 0, 1));
+}
+
+#[test]
+fn an_id_used_again_is_counted_beside() {
+    let mut b = LedgerBuilder::new();
+    b.observe_census(&census(1, 4, true));
+    for (n, id) in [(1, "a"), (2, "b"), (3, "a"), (4, "")] {
+        let trace = Trace { message_id: id.into(), ..taken(1, n, Outcome::Delivered) };
+        assert!(b.observe_trace(&trace));
+    }
+    // The same message again is a duplicate, and no second use of its id.
+    b.observe_trace(&Trace { message_id: "b".into(), ..taken(1, 2, Outcome::Delivered) });
+    b.observe_counters(&counters(5));
+    let l = b.ledger(true);
+    adds_up(&l);
+    assert_eq!((l.delivered, l.duplicates, l.duplicate_ids), (4, 1, 1));
 }
 
 proptest! {
@@ -191,3 +578,6 @@ proptest! {
         prop_assert!(l.reconciles, "{:?}", l.notes);
     }
 }
+
+#[path = "ledger_world_tests.rs"]
+mod world;

@@ -2,7 +2,7 @@
 
 use crate::lane::{LaneReport, Row};
 use crate::report::Report;
-use crate::table::ledger_lines;
+use crate::table::{ledger_lines, page_lines};
 use crate::units::{duration, maybe};
 use hopwatch_model::Leg;
 use hopwatch_stats::Summary;
@@ -44,6 +44,13 @@ pub fn markdown(report: &Report) -> String {
         put(&mut out, &format!("| {name} | {limit} | {measured} | {mark} |"));
     }
     report.lanes.iter().for_each(|lane| of_lane(&mut out, lane));
+    let pages = page_lines(report);
+    if !pages.is_empty() {
+        put(&mut out, "\n## Pages\n");
+        for line in pages {
+            put(&mut out, &format!("- {}", cell(&line)));
+        }
+    }
     if !report.events.is_empty() {
         put(&mut out, "\n## Events\n");
         for event in &report.events {

@@ -8,10 +8,11 @@ use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ns, Outcome, PeerExchange, Trace,
-    TraceId,
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
+    PeerExchange, Trace, TraceId,
 };
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The schema of report.json.
@@ -36,6 +37,8 @@ pub struct Dataset {
     pub broadcasters: Vec<BroadcasterCounters>,
     /// What clock responders answered.
     pub peers: Vec<PeerExchange>,
+    /// What became of the messages for each page.
+    pub pages: Vec<ClientCounters>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -117,6 +120,8 @@ pub struct Report {
     pub budget: BudgetReport,
     /// What the broadcasters sent to pages, and what they had to drop.
     pub broadcasters: Vec<BroadcasterCounters>,
+    /// The same for each page, by its name.
+    pub clients: Vec<ClientCounters>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -173,8 +178,25 @@ pub fn report(
         clocks,
         environment,
         broadcasters,
+        clients: pages(&data.pages),
         events,
     }
+}
+
+/// The latest counters of each page: those that know of most.
+fn pages(told: &[ClientCounters]) -> Vec<ClientCounters> {
+    let mut latest: BTreeMap<&str, &ClientCounters> = BTreeMap::new();
+    // Of the same figures, those after it left.
+    let rank = |c: &ClientCounters| {
+        (c.offered, c.frames_sent + c.frames_dropped, c.acked, c.rubbish, Reverse(c.connected))
+    };
+    for counters in told {
+        let known = latest.entry(&counters.client).or_insert(counters);
+        if rank(counters) > rank(known) {
+            *known = counters;
+        }
+    }
+    latest.into_values().cloned().collect()
 }
 
 /// A lane's messages.
@@ -190,6 +212,7 @@ pub(crate) fn accounts(data: &Dataset) -> Vec<(&LaneInfo, LaneAccount<'_>)> {
     traces.sort_by_key(|trace| (taken_ns(trace), trace.id));
     let of_lane = |info: &LaneInfo| {
         let mut ledger = LedgerBuilder::new();
+        ledger.set_lane(info);
         for (_, account) in data.gone.iter().filter(|(lane, _)| *lane == info.name) {
             ledger.observe_account(account);
         }

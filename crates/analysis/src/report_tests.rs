@@ -59,6 +59,7 @@ pub(crate) fn dataset() -> Dataset {
         clients,
         census: vec![("lane".into(), census)],
         counters: vec![GatewayCounters {
+            gateway: "g".into(),
             lane: "lane".into(),
             taken: 60,
             finished: 60,
@@ -68,6 +69,7 @@ pub(crate) fn dataset() -> Dataset {
         gone: vec![],
         broadcasters: vec![],
         peers: vec![],
+        pages: vec![],
         events: vec![Event { kind: "a".into(), text: "an event".into() }],
     }
 }
@@ -112,7 +114,10 @@ fn order_makes_no_difference() {
     data.traces.reverse();
     data.traces.swap(3, 40);
     data.clients.rotate_left(17);
-    data.counters.insert(0, GatewayCounters { lane: "lane".into(), ..GatewayCounters::default() });
+    data.counters.insert(
+        0,
+        GatewayCounters { gateway: "g".into(), lane: "lane".into(), ..GatewayCounters::default() },
+    );
     let shuffled = make(&data);
     assert_eq!(
         serde_json::to_string(&straight).unwrap(),
@@ -176,4 +181,37 @@ fn what_is_gone_is_still_accounted_for() {
     let rest = make(&data);
     assert_eq!(rest.lanes[0].ledger, whole.lanes[0].ledger);
     assert_eq!(rest.lanes[0].classes[&crate::Row::Total].n, 40);
+}
+
+/// The latest counts of each page stand, in any order, and a page that lost something is named.
+#[test]
+fn a_page_that_lost_something_is_named() {
+    let page = |client: &str, offered, frames_dropped, connected| ClientCounters {
+        client: client.into(),
+        offered,
+        frames_sent: offered - frames_dropped,
+        frames_dropped,
+        acked: offered - frames_dropped,
+        connected,
+        ..ClientCounters::default()
+    };
+    let mut data = dataset();
+    data.pages = vec![
+        page("slow", 60, 12, 0),
+        page("slow", 60, 12, 1),
+        page("slow", 9, 0, 1),
+        page("well", 60, 0, 0),
+    ];
+    for _ in 0..2 {
+        let report = make(&data);
+        assert_eq!(report.clients, [page("slow", 60, 12, 0), page("well", 60, 0, 0)]);
+        let text = table(&report);
+        assert!(
+            text.contains("page slow: 60 offered = 48 sent + 12 dropped + 0 not sent"),
+            "{text}"
+        );
+        assert!(!text.contains("page well"), "{text}");
+        assert!(markdown(&report).contains("## Pages"));
+        data.pages.reverse();
+    }
 }

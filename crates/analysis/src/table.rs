@@ -3,10 +3,13 @@
 use crate::lane::{LaneReport, Row};
 use crate::report::Report;
 use crate::units::{duration, maybe, plain};
-use hopwatch_model::{Failure, Ledger, Leg};
+use hopwatch_model::{ClientCounters, Failure, Ledger, Leg};
 use hopwatch_stats::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Pages that are told of one by one.
+const PAGES: usize = 8;
 
 /// The whole table as text.
 pub fn table(report: &Report) -> String {
@@ -18,16 +21,8 @@ pub fn table(report: &Report) -> String {
         let mark = if check.passed { "ok    " } else { "MISSED" };
         line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
     }
-    for b in &report.broadcasters {
-        if b.frames_dropped + b.rubbish > 0 {
-            line(
-                &mut out,
-                &format!(
-                    "pages: {} frames sent, {} dropped for slow pages, {} from pages not understood",
-                    b.frames_sent, b.frames_dropped, b.rubbish
-                ),
-            );
-        }
+    for text in page_lines(report) {
+        wrapped(&mut out, &text);
     }
     for event in &report.events {
         wrapped(&mut out, &format!("! {}: {}", event.kind, event.text));
@@ -95,6 +90,43 @@ fn said(out: &mut String, lane: &LaneReport) {
     }
 }
 
+/// What pages lost, in words; nothing when they lost nothing.
+pub(crate) fn page_lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for b in &report.broadcasters {
+        if b.frames_dropped + b.rubbish > 0 {
+            lines.push(format!(
+                "pages: {} frames sent, {} dropped for slow pages, {} from pages not understood",
+                b.frames_sent, b.frames_dropped, b.rubbish
+            ));
+        }
+    }
+    let lossy = |c: &&ClientCounters| {
+        let left = c.connected == 0 && c.waiting > 0;
+        c.frames_dropped + c.rubbish + c.unacked() > 0 || left
+    };
+    let mut told = 0;
+    for c in report.clients.iter().filter(lossy) {
+        told += 1;
+        if told <= PAGES {
+            lines.push(format!(
+                "page {}: {} offered = {} sent + {} dropped + {} not sent; {} acknowledged, {} not",
+                c.client,
+                c.offered,
+                c.frames_sent,
+                c.frames_dropped,
+                c.waiting,
+                c.acked,
+                c.unacked()
+            ));
+        }
+    }
+    if told > PAGES {
+        lines.push(format!("… and {} more pages that lost something", told - PAGES));
+    }
+    lines
+}
+
 /// The ledger in words: fates that occurred, and whether they add up.
 pub(crate) fn ledger_lines(ledger: &Ledger) -> Vec<String> {
     let mut text = format!(
@@ -108,6 +140,7 @@ pub(crate) fn ledger_lines(ledger: &Ledger) -> Vec<String> {
     };
     fate("before discovery", ledger.lost_before_discovery);
     fate("lost in ROS", ledger.lost_in_ros);
+    fate("outcome unknown", ledger.outcome_unknown);
     fate("queue dropped", ledger.queue_dropped);
     fate("undecodable", ledger.undecodable);
     failures(&mut fate, "AI", &ledger.ai_failed);
@@ -115,12 +148,26 @@ pub(crate) fn ledger_lines(ledger: &Ledger) -> Vec<String> {
     fate("abandoned", ledger.abandoned);
     fate("in flight", ledger.in_flight);
     text.push_str(if ledger.reconciles { "; reconciles" } else { "; DOES NOT RECONCILE" });
-    if ledger.duplicates + ledger.reordered > 0 {
-        let _infallible = write!(
-            text,
-            "; beside: {} duplicates, {} reordered",
-            ledger.duplicates, ledger.reordered
-        );
+    let beside = [
+        (ledger.duplicates, "duplicates"),
+        (ledger.duplicate_ids, "with the message id of another"),
+        (ledger.reordered, "reordered"),
+        (ledger.restarts, "robot restarts"),
+    ];
+    let beside: Vec<String> =
+        beside.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !beside.is_empty() {
+        let _infallible = write!(text, "; beside: {}", beside.join(", "));
+    }
+    let mut why = Vec::new();
+    if ledger.dds_lost > 0 {
+        why.push(format!("{} did not reach the reader, says DDS", ledger.dds_lost));
+    }
+    if ledger.overwritten_in_history > 0 {
+        why.push(format!("{} look overwritten in its history", ledger.overwritten_in_history));
+    }
+    if !why.is_empty() {
+        let _infallible = write!(text, "; of those lost in ROS, {}", why.join(" and "));
     }
     let mut lines = vec![text];
     lines.extend(ledger.notes.iter().map(|note| format!("  {note}")));

@@ -234,9 +234,9 @@ fn what_stands_does_not_keep_messages_from_leaving() {
     for number in 1..=50 {
         append(&mut archive, &[trace("g", number, number)]);
     }
-    let traces = lines(&path).iter().filter(|line| line.contains(r#""trace""#)).count();
+    let traces = lines(&path).iter().filter(|line| line.contains(r#""kind":"trace""#)).count();
     assert!(traces <= 1, "{traces}");
-    assert_eq!(lines(&path).iter().filter(|line| line.contains(r#""gateway""#)).count(), 50);
+    assert_eq!(lines(&path).iter().filter(|line| line.contains(r#""kind":"gateway""#)).count(), 50);
 }
 
 #[test]

@@ -104,6 +104,7 @@ fn account(store: &Transaction<'_>, last: i64, path: &Path) -> Result<(), Archiv
         let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(&error))?;
         if let Record::Trace(record) = entry.record {
             let trace = Trace::try_from(*record).map_err(|error| damaged(&error))?;
+            let trace = Trace { gateway: entry.source, ..trace };
             lanes.entry(trace.lane.clone()).or_default().observe_trace(&trace);
         }
     }

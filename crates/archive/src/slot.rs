@@ -17,6 +17,7 @@ pub fn slot(record: &Record) -> Option<String> {
         }
         Record::Gateway(counters) => &["gateway", &counters.lane],
         Record::Broadcaster(_) => &["broadcaster"],
+        Record::Clients(_) => &["clients"],
         Record::Event(event) => &["event", &event.event, &event.text],
         Record::Gone(record) => &["gone", &record.lane],
     };

@@ -92,7 +92,7 @@ impl Peer {
 pub enum Probed {
     /// An answer.
     Answered(PeerExchange),
-    /// No answer for as long as [`SILENCE`], told once.
+    /// No answer for as long as 3 s, told once.
     Silent,
     /// Answers come (again) after that.
     Back,
@@ -100,11 +100,11 @@ pub enum Probed {
 
 /// How often a responder is asked. Between two answers clocks may drift by 50 ppm and wall clocks
 /// be slewed by 500 ppm: 0.05 ms a side at most.
-pub const PERIOD: Duration = Duration::from_millis(100);
+pub(crate) const PERIOD: Duration = Duration::from_millis(100);
 /// How long a responder may say nothing before it is told of.
-pub const SILENCE: Duration = Duration::from_secs(3);
+pub(crate) const SILENCE: Duration = Duration::from_secs(3);
 
-/// Asks a responder every [`PERIOD`] until the shutdown begins. Datagrams that are no answer to
+/// Asks a responder every 0.1 s until the shutdown begins. Datagrams that are no answer to
 /// the last question are passed over.
 pub async fn probe(
     peer: Peer,

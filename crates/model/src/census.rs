@@ -25,12 +25,39 @@ pub struct Census {
     pub last: bool,
 }
 
+/// The header's sequence begins anew after so many messages: after `i32::MAX` comes 0, or
+/// `i32::MIN` where a robot lets the number overflow. Both are the same modulo 2^31.
+pub const SEQUENCE_PERIOD: i64 = 1 << 31;
+
+/// By how much `sequence` is ahead of `reference`, where both begin anew after
+/// [`SEQUENCE_PERIOD`]: the shortest way, from −2^30 to 2^30 − 1.
+pub fn sequence_ahead(sequence: i64, reference: i64) -> i64 {
+    const HALF: i64 = SEQUENCE_PERIOD / 2;
+    (sequence - reference + HALF).rem_euclid(SEQUENCE_PERIOD) - HALF
+}
+
 impl Census {
     /// When the message of `sequence` was due on the robot's clock (open loop, METHOD 8).
     /// `None` for a sequence before the first.
-    pub fn intended_ns(&self, sequence: i32) -> Option<Ns> {
-        let index = i64::from(sequence) - i64::from(self.first_sequence);
+    ///
+    /// A sequence that began anew is known by the time: of all messages that carry it, the one
+    /// that was due nearest to `published_ns` (on the same clock) is meant.
+    pub fn intended_ns(&self, sequence: i32, published_ns: Ns) -> Option<Ns> {
+        let near = self.index_at(published_ns);
+        let counted = near + i64::from(self.first_sequence);
+        let index = near + sequence_ahead(i64::from(sequence), counted);
         u64::try_from(index).ok().map(|i| due_ns(self.schedule_start_ns, self.rate_hz, i))
+    }
+
+    /// The index of the message that was due about then; clipped where no index makes sense.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "only has to be right to within 2^30 messages"
+    )]
+    fn index_at(&self, ns: Ns) -> i64 {
+        let since = ns.saturating_sub(self.schedule_start_ns) as f64;
+        (since * self.rate_hz / 1e9).clamp(0.0, (1_u64 << 52) as f64) as i64
     }
 }
 
@@ -72,8 +99,38 @@ mod tests {
             failed: 0,
             last: false,
         };
-        assert_eq!(census.intended_ns(10), Some(100));
-        assert_eq!(census.intended_ns(12), Some(2_000_000_100));
-        assert_eq!(census.intended_ns(9), None);
+        assert_eq!(census.intended_ns(10, 150), Some(100));
+        assert_eq!(census.intended_ns(12, 2_000_000_150), Some(2_000_000_100));
+        // Published much later than it was due: still the same message.
+        assert_eq!(census.intended_ns(12, 900_000_000_000), Some(2_000_000_100));
+        assert_eq!(census.intended_ns(9, 150), None);
+    }
+
+    #[test]
+    fn a_sequence_that_begins_anew_is_known_by_the_time() {
+        let census = Census {
+            robot_id: "robot_001".into(),
+            instance: "i".into(),
+            clock: ClockId::new("c"),
+            schedule_start_ns: 0,
+            rate_hz: 1e6,
+            first_sequence: i32::MAX - 1,
+            published: 0,
+            failed: 0,
+            last: false,
+        };
+        // i32::MAX − 1, i32::MAX, then 0 or i32::MIN, then 1 or i32::MIN + 1.
+        for (sequence, due) in [
+            (i32::MAX - 1, 0),
+            (i32::MAX, 1_000),
+            (0, 2_000),
+            (i32::MIN, 2_000),
+            (1, 3_000),
+            (i32::MIN + 1, 3_000),
+        ] {
+            assert_eq!(census.intended_ns(sequence, due + 50), Some(due), "{sequence}");
+            let later = due + 3 * SEQUENCE_PERIOD * 1_000;
+            assert_eq!(census.intended_ns(sequence, later + 50), Some(later), "{sequence}");
+        }
     }
 }

@@ -19,8 +19,9 @@ named! {
     }
 }
 
-/// What became of the published messages of one lane. `published` is the sum of all the others
-/// but `duplicates` and `reordered`, which are counted beside.
+/// What became of the published messages of one lane. `published` is the sum of all fates;
+/// `dds_lost` and `overwritten_in_history` are parts of `lost_in_ros`, and `duplicates`,
+/// `duplicate_ids`, `reordered` and `restarts` are counted beside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Ledger {
@@ -28,10 +29,19 @@ pub struct Ledger {
     pub published: u64,
     /// Where `published` comes from; the weakest source of any robot.
     pub published_source: PublishedSource,
-    /// Published before the gateway's subscription was matched; VOLATILE readers never get them.
+    /// Published before a gateway's subscription was matched (also after another one had ended in
+    /// order); VOLATILE readers never get them.
     pub lost_before_discovery: u64,
     /// Lost in ROS, or overwritten in the reader's history before the gateway took them.
     pub lost_in_ros: u64,
+    /// Of `lost_in_ros`: DDS itself says (MESSAGE_LOST) that so many never reached the reader.
+    pub dds_lost: u64,
+    /// Of `lost_in_ros`: so many are missing right before a message that had waited in the
+    /// reader's history for as long as one waits when KEEP_LAST overwrites. Circumstantial.
+    pub overwritten_in_history: u64,
+    /// Taken by a gateway, or meant for one, that ended without a word (killed), or could not
+    /// deliver its records: what became of them isn't known.
+    pub outcome_unknown: u64,
     /// Dropped by the gateway's own full queue.
     pub queue_dropped: u64,
     /// The bytes weren't a message of the topic's type.
@@ -48,8 +58,12 @@ pub struct Ledger {
     pub in_flight: u64,
     /// The same message taken again; not part of the sum.
     pub duplicates: u64,
+    /// Messages with the message id of another message; part of the sum like any other.
+    pub duplicate_ids: u64,
     /// Taken after a message that was published later; not part of the sum.
     pub reordered: u64,
+    /// Starts of a robot after an earlier one of the same id had ended.
+    pub restarts: u64,
     /// Every independent count agrees with every other.
     pub reconciles: bool,
     /// Sentences on what doesn't reconcile, or can't be known.
@@ -61,6 +75,7 @@ impl Ledger {
     pub fn accounted(&self) -> u64 {
         self.lost_before_discovery
             + self.lost_in_ros
+            + self.outcome_unknown
             + self.queue_dropped
             + self.undecodable
             + self.ai_failed.values().sum::<u64>()
@@ -75,8 +90,15 @@ impl Ledger {
 /// `taken = queue_dropped + queued + working + finished`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayCounters {
+    /// This start of the gateway: the source of the record.
+    #[serde(skip)]
+    pub gateway: String,
     /// The lane.
     pub lane: String,
+    /// When this gateway started, on its own clock, in whole ms: tells which of two came later.
+    /// 0: not told.
+    #[serde(default)]
+    pub started_ms: i64,
     /// Messages taken from DDS.
     pub taken: u64,
     /// Dropped because the queue was full.
@@ -116,4 +138,34 @@ pub struct BroadcasterCounters {
     pub clients: u64,
     /// Records that could not be kept for the collector.
     pub records_dropped: u64,
+}
+
+/// What became of the messages for one browser page. After it has left,
+/// `offered = frames_sent + frames_dropped + waiting`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ClientCounters {
+    /// The page, as the broadcaster knows it; a name beginning with "others" is the sum of the
+    /// pages that are not told one by one.
+    pub client: String,
+    /// Messages that the broadcaster was handed since the page connected.
+    pub offered: u64,
+    /// Frames written to it.
+    pub frames_sent: u64,
+    /// Messages dropped for it: it was too slow.
+    pub frames_dropped: u64,
+    /// Messages not written to it yet; of a page that left, never.
+    pub waiting: u64,
+    /// Frames that it acknowledged. The others of `frames_sent` it did not, or not yet.
+    pub acked: u64,
+    /// Frames from it that were no acknowledgement of ours.
+    pub rubbish: u64,
+    /// Pages of this entry that are connected now: 0 or 1, but for "others".
+    pub connected: u64,
+}
+
+impl ClientCounters {
+    /// Frames sent and never acknowledged, as far as is known.
+    pub fn unacked(&self) -> u64 {
+        self.frames_sent.saturating_sub(self.acked)
+    }
 }

@@ -14,7 +14,7 @@ pub mod trace;
 pub use census::Census;
 pub use clock::{ClockId, DifferentClocks, Ns, Stamp};
 pub use hop::{Class, Hop, Leg};
-pub use ledger::{BroadcasterCounters, GatewayCounters, Ledger, PublishedSource};
+pub use ledger::{BroadcasterCounters, ClientCounters, GatewayCounters, Ledger, PublishedSource};
 pub use outcome::{Failure, Outcome, Stage};
 pub use peer::PeerExchange;
 pub use trace::{ClientTrace, IMPOSSIBLE_TIMING, PublisherId, REORDERED, Stamps, Trace, TraceId};

@@ -122,6 +122,8 @@ pub const IMPOSSIBLE_TIMING: &str = "impossible_timing";
 pub struct Trace {
     /// The condition under which it travelled.
     pub lane: String,
+    /// The start of the gateway that took it: the source of its record.
+    pub gateway: String,
     /// Its trace id.
     pub id: TraceId,
     /// The robot, by the message's header.

@@ -6,8 +6,8 @@
 use crate::ns_text;
 use hopwatch_analysis::Account;
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, ClockId, GatewayCounters, Hop, PeerExchange,
-    PublisherId, Stamp, Stamps, Trace, TraceId,
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, ClockId, GatewayCounters, Hop,
+    PeerExchange, PublisherId, Stamp, Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,10 +43,19 @@ pub enum Record {
     Broadcaster(BroadcasterCounters),
     /// What a clock responder answered.
     Peer(Box<PeerRecord>),
+    /// The same for each page.
+    Clients(ClientsRecord),
     /// Something that the user should know of.
     Event(EventRecord),
     /// The account of messages whose traces the collector no longer keeps.
     Gone(GoneRecord),
+}
+
+/// What became of the messages for each page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientsRecord {
+    /// The pages: at most 64 and the sum of the others.
+    pub clients: Vec<ClientCounters>,
 }
 
 /// The account of messages of a lane whose traces are no longer kept.
@@ -255,6 +264,7 @@ impl From<&Trace> for TraceRecord {
     }
 }
 
+/// Its gateway is the source of the entry that it came in, which isn't part of the record.
 impl TryFrom<TraceRecord> for Trace {
     type Error = BadRecord;
 
@@ -269,6 +279,7 @@ impl TryFrom<TraceRecord> for Trace {
         }
         Ok(Self {
             lane: record.lane,
+            gateway: String::new(),
             id: record.trace_id.parse().map_err(|_| id("trace_id", &record.trace_id))?,
             robot_id: record.robot_id,
             sequence: record.sequence,
@@ -381,6 +392,7 @@ mod tests {
         stamps.set(Hop::AiReceived, &ai, -5);
         Trace {
             lane: "reliable".into(),
+            gateway: String::new(),
             id: TraceId([7; 16]),
             robot_id: "robot_001".into(),
             sequence: -1,
@@ -427,6 +439,6 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(kinds.len(), 9, "one of each kind");
+        assert_eq!(kinds.len(), 10, "one of each kind");
     }
 }

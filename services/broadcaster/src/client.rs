@@ -1,5 +1,6 @@
 //! One browser: frames out, acknowledgements in.
 
+use crate::clients::Tally;
 use crate::{Frame, Shared};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use futures_util::stream::{SplitSink, SplitStream};
@@ -31,7 +32,7 @@ impl Drop for Place {
 }
 
 struct Client {
-    name: String,
+    tally: Arc<Tally>,
     /// Frames written and not yet acknowledged, with frame_sent.
     awaited: Mutex<VecDeque<(TraceId, Ns)>>,
 }
@@ -39,24 +40,29 @@ struct Client {
 /// Serves one browser until it goes, errs too often, or the service ends.
 pub(crate) async fn serve(socket: WebSocket, place: Place) {
     let shared = &place.0;
-    let frames = shared.frames.subscribe();
-    let client =
-        Client { name: uuid::Uuid::new_v4().to_string(), awaited: Mutex::new(VecDeque::new()) };
+    let (mut frames, tally) = {
+        let (_turn, received) = shared.turn();
+        (shared.frames.subscribe(), shared.clients.join(received))
+    };
+    let client = Client { tally, awaited: Mutex::new(VecDeque::new()) };
     let (sink, stream) = socket.split();
     // Reading goes on while a write waits: a page that is slow to read may still acknowledge.
     tokio::select! {
-        () = write(shared, &client, sink, frames) => {}
+        () = write(shared, &client, sink, &mut frames) => {}
         () = read(shared, &client, stream) => {}
     }
+    let (_turn, received) = shared.turn();
+    shared.clients.leave(&client.tally, received, frames.len() as u64);
+    drop(frames);
 }
 
 async fn write(
     shared: &Shared,
     client: &Client,
     mut sink: SplitSink<WebSocket, Message>,
-    mut frames: Receiver<Frame>,
+    frames: &mut Receiver<Frame>,
 ) {
-    let hello = Push::Hello { version: VERSION, client: client.name.clone() };
+    let hello = Push::Hello { version: VERSION, client: client.tally.name.clone() };
     if !send(shared, &mut sink, text(&hello)).await {
         return;
     }
@@ -72,11 +78,17 @@ async fn write(
         let sent = match next {
             Ok(frame) => {
                 client.await_ack(frame.trace, shared.clock.now());
+                client.tally.holds(true);
                 let sent = send(shared, &mut sink, Message::Text(frame.text)).await;
-                shared.counts.frames_sent.fetch_add(u64::from(sent), Ordering::Relaxed);
+                if sent {
+                    client.tally.holds(false);
+                    client.tally.sent.fetch_add(1, Ordering::Relaxed);
+                    shared.counts.frames_sent.fetch_add(1, Ordering::Relaxed);
+                }
                 sent
             }
             Err(RecvError::Lagged(count)) => {
+                client.tally.dropped.fetch_add(count, Ordering::Relaxed);
                 shared.counts.frames_dropped.fetch_add(count, Ordering::Relaxed);
                 send(shared, &mut sink, text(&Push::Dropped { count })).await
             }
@@ -117,12 +129,20 @@ async fn read(shared: &Shared, client: &Client, mut stream: SplitStream<WebSocke
         };
         if !understood {
             rubbish += 1;
+            client.tally.rubbish.fetch_add(1, Ordering::Relaxed);
             shared.counts.rubbish.fetch_add(1, Ordering::Relaxed);
             if rubbish == 1 {
-                tracing::warn!(client = client.name, "a page sent what is no acknowledgement");
+                tracing::warn!(
+                    client = client.tally.name,
+                    "a page sent what is no acknowledgement"
+                );
             }
             if rubbish >= RUBBISH_LIMIT {
-                tracing::warn!(client = client.name, rubbish, "disconnected: it sends rubbish");
+                tracing::warn!(
+                    client = client.tally.name,
+                    rubbish,
+                    "disconnected: it sends rubbish"
+                );
                 return;
             }
         }
@@ -168,14 +188,15 @@ impl Client {
         if item.received_ns < 0 || last < item.received_ns || ack_sent < last || held > allowed {
             return false;
         }
+        self.tally.acked.fetch_add(1, Ordering::Relaxed);
         shared.counts.acks.fetch_add(1, Ordering::Relaxed);
         let Some(records) = &shared.records else { return true };
         let server = shared.clock.id();
-        let browser = ClockId::browser(&self.name);
+        let browser = ClockId::browser(&self.tally.name);
         let at = |ns| Stamp::new(browser.clone(), ns);
         records.send(Record::Client(Box::new(ClientRecord::from(&ClientTrace {
             id,
-            client: self.name.clone(),
+            client: self.tally.name.clone(),
             frame_sent: Stamp::new(server.clone(), frame_sent),
             received: at(item.received_ns),
             painted: item.painted_ns.map(at),

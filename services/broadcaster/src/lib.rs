@@ -6,6 +6,7 @@
 //! Nothing a client does or fails to do holds up the others or the gateway.
 
 mod client;
+mod clients;
 
 use anyhow::ensure;
 use axum::Router;
@@ -14,6 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
+use clients::Clients;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
@@ -22,15 +24,14 @@ use hopwatch_link::{
     Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Target,
     http1_routes,
 };
-use hopwatch_model::BroadcasterCounters;
-use hopwatch_model::TraceId;
-use hopwatch_wire::record::Record;
+use hopwatch_model::{BroadcasterCounters, ClientCounters, TraceId};
+use hopwatch_wire::record::{ClientsRecord, Record};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
 /// The path that messages are handed over at.
@@ -76,6 +77,10 @@ struct Shared {
     config: Config,
     allowed_origins: AllowedOrigins,
     frames: broadcast::Sender<Frame>,
+    /// Held while a message is handed to the ring or a page joins or leaves, so that what each
+    /// page was offered is exact.
+    turn: Mutex<()>,
+    clients: Clients,
     records: Option<RecordSender>,
     clock: SystemClock,
     counts: Counts,
@@ -93,6 +98,18 @@ struct Counts {
 }
 
 impl Shared {
+    /// Messages received, by now and until the guard is dropped.
+    fn turn(&self) -> (MutexGuard<'_, ()>, u64) {
+        let guard = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = self.counts.received.load(Ordering::Relaxed);
+        (guard, received)
+    }
+
+    fn client_counters(&self) -> Vec<ClientCounters> {
+        let (_turn, received) = self.turn();
+        self.clients.counters(received)
+    }
+
     fn counters(&self) -> BroadcasterCounters {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         BroadcasterCounters {
@@ -126,6 +143,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         frames: broadcast::channel(config.client_queue).0,
+        turn: Mutex::new(()),
+        clients: Clients::new(),
         records,
         clock: clock.clone(),
         counts: Counts::default(),
@@ -168,17 +187,31 @@ fn start_records(
     Ok(Some(RecordSender::start(link, RecordSenderConfig::new(source), end.clone())))
 }
 
+/// The pages' own counters are many, and not told more often than that.
+const CLIENTS_PERIOD: Duration = Duration::from_secs(2);
+
 /// Tells the collector how things stand, when they changed.
 async fn report_counters(shared: Arc<Shared>, end: Shutdown) {
     let Some(records) = &shared.records else { return };
     let mut last = None;
+    let mut last_clients = Vec::new();
+    let mut told = Instant::now();
     loop {
+        let ending = end.has_begun();
         let now = shared.counters();
         if last.as_ref() != Some(&now) {
             records.send(Record::Broadcaster(now.clone()));
             last = Some(now);
         }
-        if end.has_begun() {
+        if ending || told.elapsed() >= CLIENTS_PERIOD {
+            told = Instant::now();
+            let clients = shared.client_counters();
+            if clients != last_clients {
+                records.send(Record::Clients(ClientsRecord { clients: clients.clone() }));
+                last_clients = clients;
+            }
+        }
+        if ending {
             return;
         }
         tokio::select! {
@@ -196,6 +229,7 @@ impl Handler for HandOver {
         let shared = &self.0;
         let (status, body) = match frame(&request) {
             Ok(frame) => {
+                let _turn = shared.turn();
                 shared.counts.received.fetch_add(1, Ordering::Relaxed);
                 // No client at all is no error.
                 let clients = shared.frames.send(frame).unwrap_or(0);

@@ -3,7 +3,8 @@
 use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, Ledger, Ns, PeerExchange, Trace, TraceId,
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, PeerExchange, Trace,
+    TraceId,
 };
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
@@ -184,7 +185,8 @@ impl Store {
     fn learn(&mut self, source: &Arc<str>, record: &Record) {
         match record {
             Record::Lane(record) => {
-                self.lane(&record.lane).info = LaneInfo {
+                let lane = self.lane(&record.lane);
+                lane.info = LaneInfo {
                     name: record.lane.clone(),
                     topic: record.topic.clone(),
                     qos: record.qos.clone(),
@@ -192,12 +194,15 @@ impl Store {
                     workers: record.workers,
                     clock: record.clock.clone(),
                 };
+                lane.ledger.set_lane(&lane.info);
             }
             Record::Census(record) => {
                 self.lane(&record.lane).ledger.observe_census(&Census::from(record.clone()));
             }
             Record::Gateway(counters) => {
-                self.lane(&counters.lane).ledger.observe_counters(counters);
+                let gateway = source.to_string();
+                let counters = GatewayCounters { gateway, ..counters.clone() };
+                self.lane(&counters.lane).ledger.observe_counters(&counters);
             }
             Record::Broadcaster(counters) => {
                 self.broadcasters.insert(Arc::clone(source), counters.clone());
@@ -208,6 +213,8 @@ impl Store {
                 lane.gone.observe_account(&record.account);
                 lane.ledger.observe_account(&record.account);
             }
+            // Only the report asks for them.
+            Record::Clients(_) => {}
             // Kept elsewhere, each of them.
             Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Event(_) => {}
         }
@@ -258,7 +265,7 @@ impl Store {
     }
 
     pub(crate) fn state(&self) -> RunState {
-        let begun = |lane: &Lane| lane.ledger.ledger(false).published > 0;
+        let begun = |lane: &Lane| lane.ledger.has_begun();
         if !self.lanes.values().any(begun) {
             RunState::Waiting
         } else if self.lanes.values().filter(|lane| begun(lane)).all(|lane| lane.ledger.is_over()) {

@@ -42,7 +42,8 @@ impl Told {
         let slot = slot(&entry.record);
         let what = match (entry.record, slot) {
             (Record::Trace(record), _) => {
-                What::Trace(Box::new(Trace::try_from(*record).map_err(|error| error.to_string())?))
+                let trace = Trace::try_from(*record).map_err(|error| error.to_string())?;
+                What::Trace(Box::new(Trace { gateway: entry.source.clone(), ..trace }))
             }
             (Record::Client(record), _) => {
                 let trace = ClientTrace::try_from(*record).map_err(|error| error.to_string())?;

@@ -89,6 +89,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let source = Arc::new(Source {
         pipeline: Arc::clone(&pipeline),
         records,
+        started_ms: clock.now() / 1_000_000,
         message_lost: AtomicU64::new(0),
         missed: AtomicI64::new(0),
     });
@@ -153,6 +154,7 @@ fn health(source: &Arc<Source>) -> Router {
 
 fn counters(source: &Source, last: bool) -> hopwatch_model::GatewayCounters {
     hopwatch_model::GatewayCounters {
+        started_ms: source.started_ms,
         message_lost: source.message_lost.load(Ordering::Relaxed),
         missed: u64::try_from(source.missed.load(Ordering::Relaxed)).unwrap_or(0),
         records_dropped: source.records.dropped(),

@@ -23,6 +23,8 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
     stamps.set(Hop::Taken, clock, arrival.taken_ns);
     Trace {
         lane: lane.to_owned(),
+        // The collector knows it by the record's source.
+        gateway: String::new(),
         id: TraceId(rand::random()),
         robot_id: String::new(),
         sequence: 0,

@@ -80,6 +80,8 @@ const REMEMBERED: usize = 10_000;
 pub(crate) struct Source {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) records: RecordSender,
+    /// When this gateway started, on its monotonic clock.
+    pub(crate) started_ms: i64,
     pub(crate) message_lost: AtomicU64,
     pub(crate) missed: AtomicI64,
 }

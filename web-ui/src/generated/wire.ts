@@ -143,13 +143,28 @@ published: number,
  */
 published_source: PublishedSource, 
 /**
- * Published before the gateway's subscription was matched; VOLATILE readers never get them.
+ * Published before a gateway's subscription was matched (also after another one had ended in
+ * order); VOLATILE readers never get them.
  */
 lost_before_discovery: number, 
 /**
  * Lost in ROS, or overwritten in the reader's history before the gateway took them.
  */
 lost_in_ros: number, 
+/**
+ * Of `lost_in_ros`: DDS itself says (MESSAGE_LOST) that so many never reached the reader.
+ */
+dds_lost: number, 
+/**
+ * Of `lost_in_ros`: so many are missing right before a message that had waited in the
+ * reader's history for as long as one waits when KEEP_LAST overwrites. Circumstantial.
+ */
+overwritten_in_history: number, 
+/**
+ * Taken by a gateway, or meant for one, that ended without a word (killed), or could not
+ * deliver its records: what became of them isn't known.
+ */
+outcome_unknown: number, 
 /**
  * Dropped by the gateway's own full queue.
  */
@@ -183,9 +198,17 @@ in_flight: number,
  */
 duplicates: number, 
 /**
+ * Messages with the message id of another message; part of the sum like any other.
+ */
+duplicate_ids: number, 
+/**
  * Taken after a message that was published later; not part of the sum.
  */
 reordered: number, 
+/**
+ * Starts of a robot after an earlier one of the same id had ended.
+ */
+restarts: number, 
 /**
  * Every independent count agrees with every other.
  */

@@ -15,6 +15,8 @@ interface Fate {
   readonly name: string;
   readonly of: number;
   readonly reasons?: { [key: string]: number };
+  /** What is known of some of them. */
+  readonly parts?: readonly string[];
 }
 
 /** The sum of every named fate. */
@@ -29,13 +31,25 @@ function fates(l: Ledger): Fate[] {
     { id: "delivered", name: "delivered", of: l.delivered },
     { id: "in_flight", name: "in flight", of: l.in_flight },
     { id: "lost_before_discovery", name: "lost before discovery", of: l.lost_before_discovery },
-    { id: "lost_in_ros", name: "lost in ROS", of: l.lost_in_ros },
+    { id: "lost_in_ros", name: "lost in ROS", of: l.lost_in_ros, parts: lossParts(l) },
+    { id: "outcome_unknown", name: "outcome unknown", of: l.outcome_unknown },
     { id: "queue_dropped", name: "dropped by queue", of: l.queue_dropped },
     { id: "undecodable", name: "undecodable", of: l.undecodable },
     { id: "ai_failed", name: "AI failed", of: sum(l.ai_failed), reasons: l.ai_failed },
     { id: "web_failed", name: "web failed", of: sum(l.web_failed), reasons: l.web_failed },
     { id: "abandoned", name: "abandoned", of: l.abandoned },
   ];
+}
+
+function lossParts(l: Ledger): string[] {
+  const parts: string[] = [];
+  if (l.dds_lost > 0) {
+    parts.push(`${count(l.dds_lost)} by DDS's word`);
+  }
+  if (l.overwritten_in_history > 0) {
+    parts.push(`${count(l.overwritten_in_history)} look overwritten`);
+  }
+  return parts;
 }
 
 /** The ledger of one lane. */
@@ -66,8 +80,16 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
           {counted(ledger.duplicates, "duplicate")}
         </span>
         ,{" "}
+        <span data-testid="ledger-duplicate_ids" data-count={ledger.duplicate_ids}>
+          {counted(ledger.duplicate_ids, "id")} used again
+        </span>
+        ,{" "}
         <span data-testid="ledger-reordered" data-count={ledger.reordered}>
           {count(ledger.reordered)} reordered
+        </span>
+        ,{" "}
+        <span data-testid="ledger-restarts" data-count={ledger.restarts}>
+          {counted(ledger.restarts, "robot restart")}
         </span>
       </p>
       <p class={fine ? "fine" : "warn"} data-testid="ledger-verdict">
@@ -85,14 +107,16 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
 
 function FateRow({ fate }: { fate: Fate }) {
   const reasons = Object.entries(fate.reasons ?? {}).filter(([, n]) => n > 0);
+  const known = [
+    ...reasons.map(([why, n]) => `${failure(why)} ${count(n)}`),
+    ...(fate.parts ?? []),
+  ];
   const bad = fate.of > 0 && fate.id !== "delivered" && fate.id !== "in_flight";
   return (
     <div class={fate.of === 0 ? "zero" : bad ? "bad" : ""}>
       <dt>
         {fate.name}
-        {reasons.length > 0 && (
-          <small> {reasons.map(([why, n]) => `${failure(why)} ${count(n)}`).join(", ")}</small>
-        )}
+        {known.length > 0 && <small> {known.join(", ")}</small>}
       </dt>
       <dd data-testid={`ledger-${fate.id}`} data-count={fate.of}>
         {count(fate.of)}
