@@ -43,6 +43,12 @@ pub enum TapError {
         /// The topic.
         topic: String,
     },
+    /// The tap has fewer subscriptions.
+    #[error("the tap has no subscription {subscription}")]
+    NoSuchSubscription {
+        /// Its index.
+        subscription: usize,
+    },
     /// There is no type support for a message type.
     #[error(
         "no type support for {name:?}: {reason} (its package has to be in AMENT_PREFIX_PATH or on \
