@@ -9,6 +9,8 @@ pub mod intake;
 mod message;
 pub mod pipeline;
 mod ros;
+mod shared_memory;
+mod silence;
 
 pub use config::{Config, Flags};
 
@@ -26,7 +28,7 @@ use pipeline::Pipeline;
 use ros::Source;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Who this service is.
@@ -82,12 +84,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         workers: u32::try_from(workers).unwrap_or(u32::MAX),
         clock: clock.id().to_string(),
     }));
-    let source = Arc::new(Source {
-        pipeline: Arc::clone(&pipeline),
-        records,
-        message_lost: AtomicU64::new(0),
-        missed: AtomicI64::new(0),
-    });
+    let source = Arc::new(Source::new(&config, Arc::clone(&pipeline), records));
     let (tap, tap_ended) = source.start(&config).context("failed to subscribe to ROS 2")?;
     net::announce("gateway", &listener)?;
 
@@ -95,12 +92,16 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let serving = tokio::spawn(net::serve(listener, health(&source), health_end.clone()));
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
+    let watching_end = Shutdown::new();
+    let watching = tokio::spawn(Arc::clone(&source).watch(tap.graph(), watching_end.clone()));
     let stop = Shutdown::new();
     let working = tokio::spawn(Arc::clone(&pipeline).run(stop.clone()));
     let failed = tokio::select! {
         () = shutdown.begun() => false,
         _ = tap_ended => true,
     };
+    watching_end.begin();
+    watching.await.context("the watch of the ROS graph panicked")?;
     // In the order of the way: no more messages, then those under way, then their records.
     let tapped =
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
