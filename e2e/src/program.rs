@@ -283,6 +283,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// It ended with exit code 0.
+    pub fn succeeded(&self) -> bool {
+        self.status.success()
+    }
+
     /// It ended with this exit code.
     #[track_caller]
     pub fn has_code(&self, code: i32) -> &Self {

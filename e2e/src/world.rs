@@ -42,6 +42,11 @@ impl World {
         }
     }
 
+    /// Its ROS domain.
+    pub fn domain(&self) -> u8 {
+        self.domain.id
+    }
+
     /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
