@@ -85,7 +85,12 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         clock: clock.id().to_string(),
     }));
     let source = Arc::new(Source::new(&config, Arc::clone(&pipeline), records));
-    let (tap, tap_ended) = source.start(&config).context("failed to subscribe to ROS 2")?;
+    let (tap, tap_ended) = source.start(&config).map_err(|error| {
+        if error.is_wrong_usage() {
+            return Refused(error.to_string()).into();
+        }
+        anyhow::Error::new(error).context("failed to subscribe to ROS 2")
+    })?;
     net::announce("gateway", &listener)?;
 
     let health_end = Shutdown::new();
