@@ -23,6 +23,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Store;
+use tokio::sync::Semaphore;
 
 pub use store::Status;
 
@@ -45,6 +46,8 @@ hopwatch_kit::config! {
         window: usize = 1000,
         /// Snapshots a second for the live page
         snapshots_hz: f64 = 4.0,
+        /// Live pages at once; further ones are refused
+        max_viewers: usize = 64,
         /// Longest batch of records that is taken, in bytes
         max_body_bytes: usize = 16 << 20,
         /// Origins of pages elsewhere that may connect, separated by commas
@@ -56,6 +59,8 @@ hopwatch_kit::config! {
 struct Shared {
     config: Config,
     allowed_origins: AllowedOrigins,
+    /// Places for live pages.
+    viewers: Arc<Semaphore>,
     store: Mutex<Store>,
     shutdown: Shutdown,
 }
@@ -78,6 +83,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     net::announce("collector", &listener)?;
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
+        viewers: Arc::new(Semaphore::new(config.max_viewers.min(Semaphore::MAX_PERMITS))),
         store: Mutex::new(Store::new(config.keep_messages)),
         shutdown: shutdown.clone(),
         config,
