@@ -5,7 +5,7 @@ use crate::environment::fingerprint;
 use crate::fetch::{Collector, dataset};
 use crate::files;
 use crate::progress::Progress;
-use crate::stack::{Addresses, Ports, Stack, make_folders};
+use crate::stack::{Addresses, Patience, Ports, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::{Budget, RunInfo, report, table};
 use hopwatch_kit::service::exit;
@@ -77,16 +77,16 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let collector = match begun {
         Ok(collector) => collector,
         Err(error) => {
-            stack.stop().await;
+            stack.stop(Patience::from_now()).await;
             return Err(error);
         }
     };
-    let ended = watch(&plan, &mut stack, &collector, &mut interrupts).await;
+    let (ended, patience) = watch(&plan, &mut stack, &collector, &mut interrupts).await;
     let ended = match ended {
         Ok(ended) => ended,
         // The robots could not do what they were asked: nothing was measured.
         Err(error) if error.is::<Usage>() => {
-            stack.stop().await;
+            stack.stop(patience).await;
             return Err(error);
         }
         // What was measured before something failed is still reported, if it can be.
@@ -102,7 +102,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         interrupted: ended.reason(),
         ..RunInfo::default()
     };
-    let finishing = finish(stack, &collector, run, environment, &plan.budget, &out);
+    let finishing = finish(stack, patience, &collector, run, environment, &plan.budget, &out);
     let code = tokio::select! {
         code = finishing => code?,
         // Asked again while the end itself hangs: dropped children are killed.
@@ -164,7 +164,7 @@ async fn watch(
     stack: &mut Stack,
     collector: &Collector,
     interrupts: &mut Interrupts,
-) -> anyhow::Result<Ended> {
+) -> (anyhow::Result<Ended>, Patience) {
     let mut progress = Progress::new(plan.time);
     let mut robots = stack.take_robots();
     // Without robots of ours, time itself ends a run.
@@ -191,23 +191,23 @@ async fn watch(
         never = showing => never,
     };
     progress.end();
-    if let Some(mut robots) = robots {
-        robots.stop(Duration::from_secs(3)).await;
-    }
-    let patience = match &ended {
-        Ok(Ended::Whole) => SETTLE,
-        _ => SETTLE_INTERRUPTED,
+    let (settle, patience) = match &ended {
+        Ok(Ended::Whole) => (SETTLE, Patience::RELAXED),
+        _ => (SETTLE_INTERRUPTED, Patience::from_now()),
     };
+    if let Some(mut robots) = robots {
+        stop_robots(&mut robots, patience).await;
+    }
     let settled = async {
         while !collector.status().await.is_ok_and(|s| s.state == "ended" || idle(&s)) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::select! {
-        _ = tokio::time::timeout(patience, settled) => {}
-        _ = interrupts.next() => {}
-    }
-    ended
+    let patience = tokio::select! {
+        _ = tokio::time::timeout(settle, settled) => patience,
+        _ = interrupts.next() => Patience::from_now(),
+    };
+    (ended, patience)
 }
 
 /// Nothing is on the way. Of robots with a census, the state says so; others have none.
@@ -217,19 +217,22 @@ fn idle(status: &crate::fetch::Status) -> bool {
 
 async fn finish(
     mut stack: Stack,
+    patience: Patience,
     collector: &Collector,
     run: RunInfo,
     environment: std::collections::BTreeMap<String, String>,
     budget: &Budget,
     out: &Path,
 ) -> anyhow::Result<u8> {
-    stack.stop_senders().await;
+    stack.stop_senders(patience).await;
     let fetched = async {
-        let status = collector.status().await?;
+        // Records may be many; a collector that doesn't even tell how things stand hangs.
+        let status = tokio::time::timeout(patience.for_answer(), collector.status()).await;
+        let status = status.context("the collector doesn't answer")??;
         Ok::<_, anyhow::Error>((status, collector.records().await?))
     };
     let fetched = fetched.await;
-    stack.stop().await;
+    stack.stop(patience).await;
     let (status, records) = fetched.context("nothing can be reported")?;
     let data = dataset(&records)?;
     let messages_not_kept = status.messages_not_kept;
