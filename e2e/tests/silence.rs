@@ -1,13 +1,13 @@
 //! Nothing comes, and the report says why: each cause for real.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{Event, Running, Start, World, get, peer};
+use hopwatch_e2e::{Event, Running, Start, World, get, peer, wait_until};
 use std::path::Path;
 
-/// `hopwatch run` without robots of its own, which tells of silence after a second.
-fn listening(world: &World) -> Running {
+/// `hopwatch run` without robots of its own, which tells of silence after so long.
+fn listening(world: &World, silence_ms: u32) -> Running {
     let mut run = world.hopwatch("run --no-sim --qos reliable --for 120s");
-    let mut running = run.env("HOPWATCH_GATEWAY_SILENCE_MS", "1000").start();
+    let mut running = run.env("HOPWATCH_GATEWAY_SILENCE_MS", &silence_ms.to_string()).start();
     running.address("gateway");
     running
 }
@@ -50,9 +50,15 @@ fn says(events: &[Event], kind: &str, words: &[&str]) {
 #[test]
 fn a_wrong_topic_is_told_with_the_right_one_and_when_it_is_over() {
     let world = World::new();
-    let mut running = listening(&world);
-    let elsewhere = "--topic /robots/robot_messages --no-wait --qos reliable --rate 10";
-    let wrong = world.peer("publisher.py", elsewhere).start();
+    let log = world.path("wrong.jsonl");
+    let elsewhere = "--topic /robots/robot_messages --no-wait --rate 10 --count 100000 --log";
+    let wrong = world.peer("publisher.py", elsewhere).arg(log.to_str().unwrap()).start();
+    wait_until("robot elsewhere", || match std::fs::metadata(&log) {
+        Ok(log) if log.len() > 0 => Ok(()),
+        other => Err(format!("{other:?}")),
+    });
+    // Time enough for discovery.
+    let mut running = listening(&world, 3000);
     wait_for(&mut running, "no_publisher");
     let right = world.peer("publisher.py", "--qos reliable --count 20 --rate 20").start();
     running.delivered(20);
@@ -64,7 +70,11 @@ fn a_wrong_topic_is_told_with_the_right_one_and_when_it_is_over() {
     world.is_empty_now();
     let events = ended.has_code(0).report().events;
     let domain = format!("ROS domain {}, discovery range LOCALHOST", world.domain());
-    let words = ["/robot_messages: nobody publishes hopwatch_msgs/msg/RobotMessage", &domain];
+    let words = [
+        "/robot_messages: nobody publishes hopwatch_msgs/msg/RobotMessage",
+        &domain,
+        "the same type is published on /robots/robot_messages: choose it with --topic",
+    ];
     says(&events, "no_publisher", &words);
     says(&events, "silence_over", &["is there now"]);
     assert_eq!(events.len(), 2, "{events:?}");
@@ -73,7 +83,7 @@ fn a_wrong_topic_is_told_with_the_right_one_and_when_it_is_over() {
 #[test]
 fn another_type_on_the_topic_is_named() {
     let world = World::new();
-    let running = listening(&world);
+    let running = listening(&world, 1000);
     let stranger = world.peer("stranger.py", "").start();
     let events = events(&world, running, vec![stranger], "incompatible_type");
     let words = [
@@ -87,7 +97,7 @@ fn another_type_on_the_topic_is_named() {
 #[test]
 fn a_publisher_that_publishes_nothing_is_told() {
     let world = World::new();
-    let running = listening(&world);
+    let running = listening(&world, 1000);
     let mute = world.peer("stranger.py", "--mute").start();
     let events = events(&world, running, vec![mute], "matched_no_samples");
     says(&events, "matched_no_samples", &["publisher /peer_stranger", "it publishes nothing"]);
@@ -109,7 +119,7 @@ fn a_publisher_with_another_shared_memory_is_told_with_the_evidence() {
         eprintln!("skipped: no /dev/shm of its own for a process here: {}", tried.stderr);
         return;
     }
-    let running = listening(&world);
+    let running = listening(&world, 1000);
     let mut robot = apart(&format!("{mount} && exec \"$0\" \"$@\""));
     robot.arg(&std::env::var("HOPWATCH_PYTHON").unwrap_or_else(|_| "python3".into()));
     robot.arg(peer("publisher.py").to_str().unwrap());
