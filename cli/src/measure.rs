@@ -7,7 +7,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
-use crate::stack::{Addresses, Ports, Stack, make_folders};
+use crate::stack::{Addresses, Patience, Ports, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
 use std::io::Write;
@@ -86,17 +86,17 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let collector = match begun {
         Ok(collector) => collector,
         Err(error) => {
-            stack.stop().await;
+            stack.stop(Patience::from_now()).await;
             run.discard();
             return Err(error);
         }
     };
-    let ended = watch(&plan, &mut stack, &collector, &mut interrupts, &mut run).await;
+    let (ended, patience) = watch(&plan, &mut stack, &collector, &mut interrupts, &mut run).await;
     let ended = match ended {
         Ok(ended) => ended,
         // The robots could not do what they were asked: nothing was measured.
         Err(error) if error.is::<Usage>() => {
-            stack.stop().await;
+            stack.stop(patience).await;
             run.discard();
             return Err(error);
         }
@@ -108,7 +108,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     };
     let out = run.out.display().to_string();
     let code = tokio::select! {
-        code = finish(stack, run, &ended) => code?,
+        code = finish(stack, patience, run, &ended) => code?,
         // Asked again while the end itself hangs: dropped children are killed.
         _ = interrupts.next() => anyhow::bail!("stopped at once; nothing was reported"),
     };
@@ -169,7 +169,7 @@ async fn watch(
     collector: &Collector,
     interrupts: &mut Interrupts,
     run: &mut UnderWay,
-) -> anyhow::Result<Ended> {
+) -> (anyhow::Result<Ended>, Patience) {
     let mut progress = Progress::new(plan.time);
     let mut robots = stack.take_robots();
     // Without robots of ours, time itself ends a run.
@@ -201,23 +201,23 @@ async fn watch(
         never = showing => never,
     };
     progress.end();
-    if let Some(mut robots) = robots {
-        robots.stop(Duration::from_secs(3)).await;
-    }
-    let patience = match &ended {
-        Ok(Ended::Whole) => SETTLE,
-        _ => SETTLE_INTERRUPTED,
+    let (settle, patience) = match &ended {
+        Ok(Ended::Whole) => (SETTLE, Patience::RELAXED),
+        _ => (SETTLE_INTERRUPTED, Patience::from_now()),
     };
+    if let Some(mut robots) = robots {
+        stop_robots(&mut robots, patience).await;
+    }
     let settled = async {
         while !collector.status().await.is_ok_and(|s| s.state == "ended" || idle(&s)) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::select! {
-        _ = tokio::time::timeout(patience, settled) => {}
-        _ = interrupts.next() => {}
-    }
-    ended
+    let patience = tokio::select! {
+        _ = tokio::time::timeout(settle, settled) => patience,
+        _ = interrupts.next() => Patience::from_now(),
+    };
+    (ended, patience)
 }
 
 /// Nothing is on the way. Of robots with a census, the state says so; others have none.
@@ -226,11 +226,16 @@ fn idle(status: &crate::fetch::Status) -> bool {
 }
 
 /// Stops everything, and makes the report from what is in the folder then.
-async fn finish(mut stack: Stack, mut run: UnderWay, ended: &Ended) -> anyhow::Result<u8> {
+async fn finish(
+    mut stack: Stack,
+    patience: Patience,
+    mut run: UnderWay,
+    ended: &Ended,
+) -> anyhow::Result<u8> {
     let end = if matches!(ended, Ended::Failed(_)) { End::Failed } else { End::InOrder };
     run.end(end, ended.reason());
-    stack.stop_senders().await;
-    stack.stop().await;
+    stack.stop_senders(patience).await;
+    stack.stop(patience).await;
     run.write_or_warn();
     let making = tokio::task::spawn_blocking(move || report::make(&run.out));
     // Its folder is our own: nothing that is wrong with it is a matter of usage.

@@ -4,10 +4,39 @@ use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a program may take to end after SIGINT.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// How long programs may take to end after SIGINT; then they are killed.
+///
+/// Somebody who pressed Ctrl-C gets the end within 5 s, even when a program hangs: each stage has
+/// its moment, counted from the wish.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience(Option<Instant>);
+
+impl Patience {
+    /// Nobody waits: what is slow may take its time.
+    pub(crate) const RELAXED: Self = Self(None);
+    /// Of each program, where nobody waits.
+    const EACH: Duration = Duration::from_secs(4);
+    /// Robots have their last words for a second.
+    const ROBOTS: Duration = Duration::from_millis(1600);
+    /// The gateway lets what is under way end for 2 s, and hands over its records.
+    const GATEWAY: Duration = Duration::from_millis(4100);
+    const SERVICES: Duration = Duration::from_millis(4400);
+    const ALL: Duration = Duration::from_millis(4800);
+    /// However late it is.
+    const LEAST: Duration = Duration::from_millis(100);
+
+    /// Somebody waits from now on.
+    pub(crate) fn from_now() -> Self {
+        Self(Some(Instant::now()))
+    }
+
+    /// What is left of it until `stage` after the wish.
+    fn until(self, stage: Duration) -> Duration {
+        self.0.map_or(Self::EACH, |wish| stage.saturating_sub(wish.elapsed()).max(Self::LEAST))
+    }
+}
 
 /// Which ports to use.
 #[derive(Clone, Copy, Debug)]
@@ -149,23 +178,25 @@ impl Stack {
     /// Stops what tells the collector something, in the order of the way: the gateway finishes
     /// what is under way and delivers its last records, then the services. The collector stays.
     /// When it is gone there is no order to keep.
-    pub(crate) async fn stop_senders(&mut self) {
+    pub(crate) async fn stop_senders(&mut self, patience: Patience) {
         if self.services.first_mut().is_some_and(Child::has_ended) {
             return;
         }
         if let Some(gateway) = &mut self.gateway {
-            gateway.stop(PATIENCE).await;
+            gateway.stop(patience.until(Patience::GATEWAY)).await;
         }
-        stop_all(self.services.iter_mut().skip(1)).await;
+        let services = patience.until(Patience::SERVICES);
+        stop_all(self.services.iter_mut().skip(1), services).await;
     }
 
     /// Stops all that is left.
-    pub(crate) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self, patience: Patience) {
         if let Some(robots) = &mut self.robots {
-            robots.stop(PATIENCE).await;
+            stop_robots(robots, patience).await;
         }
-        self.stop_senders().await;
-        stop_all(self.services.iter_mut().chain(&mut self.gateway)).await;
+        self.stop_senders(patience).await;
+        let all = patience.until(Patience::ALL);
+        stop_all(self.services.iter_mut().chain(&mut self.gateway), all).await;
     }
 }
 
@@ -178,8 +209,13 @@ async fn listening(services: &mut Vec<Child>, child: Child) -> anyhow::Result<So
     }
 }
 
-async fn stop_all(children: impl Iterator<Item = &mut Child>) {
-    let stopping: Vec<_> = children.map(|child| child.stop(PATIENCE)).collect();
+/// Stops robots that were split off.
+pub(crate) async fn stop_robots(robots: &mut Child, patience: Patience) {
+    robots.stop(patience.until(Patience::ROBOTS)).await;
+}
+
+async fn stop_all(children: impl Iterator<Item = &mut Child>, patience: Duration) {
+    let stopping: Vec<_> = children.map(|child| child.stop(patience)).collect();
     futures_util::future::join_all(stopping).await;
 }
 
@@ -238,5 +274,25 @@ pub(crate) fn make_folders(out: &Path) -> Result<std::path::PathBuf, Usage> {
             "failed to make the folder {}: {error}; choose another --out",
             logs.display()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stages_of_an_end_add_up_to_less_than_five_seconds() {
+        let stages = [Patience::ROBOTS, Patience::GATEWAY, Patience::SERVICES, Patience::ALL];
+        assert!(stages.is_sorted());
+        // What is late at each stage has the least at the next ones.
+        let late = Patience::ALL + Patience::LEAST;
+        assert!(late < Duration::from_secs(5));
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(60)).map(Some).map(Patience);
+        for stage in stages {
+            assert_eq!(Patience::RELAXED.until(stage), Patience::EACH);
+            assert!(Patience::from_now().until(stage) <= stage);
+            assert_eq!(long_ago.map(|patience| patience.until(stage)), Some(Patience::LEAST));
+        }
     }
 }

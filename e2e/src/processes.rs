@@ -27,6 +27,11 @@ impl Pid {
         self.signal(Signal::KILL);
     }
 
+    /// SIGSTOP: it is there, and does nothing any more.
+    pub fn hang(self) {
+        self.signal(Signal::STOP);
+    }
+
     /// The file name of its program; `None` when it is gone.
     pub fn program(self) -> Option<String> {
         let path = fs::read_link(format!("/proc/{}/exe", self.0)).ok()?;

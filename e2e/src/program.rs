@@ -63,6 +63,7 @@ impl Start {
     }
 
     /// Its report is in another folder than a test's own.
+    #[must_use]
     pub fn out_of(mut self, out: &Path) -> Self {
         out.clone_into(&mut self.out);
         self
@@ -289,6 +290,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// It ended with exit code 0.
+    pub fn succeeded(&self) -> bool {
+        self.status.success()
+    }
+
     /// It ended with this exit code.
     #[track_caller]
     pub fn has_code(&self, code: i32) -> &Self {

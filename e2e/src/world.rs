@@ -42,6 +42,11 @@ impl World {
         }
     }
 
+    /// Its ROS domain.
+    pub fn domain(&self) -> u8 {
+        self.domain.id
+    }
+
     /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -104,11 +109,6 @@ impl World {
     /// Any program of ours by its path, for scripts.
     pub fn built(&self, name: &str) -> PathBuf {
         built(name)
-    }
-
-    /// This world's ROS domain.
-    pub fn domain(&self) -> u8 {
-        self.domain.id
     }
 
     /// `hopwatch report` of a folder.

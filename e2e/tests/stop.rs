@@ -125,6 +125,30 @@ fn a_dead_ai_service_is_named_and_what_was_measured_is_reported() {
     assert!(ended.markdown().contains("ai-mock ended"));
 }
 
+/// The end is in time for all the others, and what was measured is reported.
+#[test]
+fn a_hanging_ai_service_does_not_hold_up_the_end() {
+    let world = World::new();
+    let mut running = world.hopwatch("up --any-ports --page-port 0 --rate 10 --ai-ms 10").start();
+    running.delivered(5);
+    world.child_of(running.pid(), "hopwatch-ai-mock").hang();
+    running.wait_for("message that hangs", |running| {
+        let account = running.account()?;
+        let hangs = account["in_flight"].as_u64().is_some_and(|n| n >= 3);
+        if hangs { Ok(()) } else { Err(account.to_string()) }
+    });
+    running.interrupt();
+    // 5 s are promised, on a machine that isn't busy with other tests.
+    let ended = running.end_within(Duration::from_secs(15));
+    assert_eq!(world.processes(), []);
+    world.is_empty_now();
+    ended.says(&["ai-mock", "did not end in time and was killed"]);
+    let report = ended.report();
+    assert_eq!(report.run.interrupted.as_deref(), Some("Ctrl-C"));
+    let ledger = report.ledger().adds_up();
+    assert!(ledger.delivered >= 5 && ledger.abandoned >= 1, "{ledger:?}");
+}
+
 /// What it had acknowledged is in the file.
 #[test]
 fn a_dead_collector_is_named_and_what_it_had_stored_is_reported() {

@@ -42,8 +42,22 @@ fn impossible_values_are_refused_with_their_limits() {
         ("run --rate 0", ["rate", "above 0"]),
         ("run --rate nan", ["rate", "above 0"]),
         ("run --robots 0", ["robots", "0"]),
+        ("run --topic /no-topic", ["/no-topic", "alphanumerics"]),
+        ("run --no-sim --topic=", ["topic", "empty"]),
     ] {
         refused(&world, words, &said);
+    }
+}
+
+#[test]
+fn a_variable_that_names_no_ros_domain_is_refused() {
+    let world = World::new();
+    for words in ["run --for 1s", "up --no-sim --any-ports --page-port 0"] {
+        let out = world.path("variable");
+        let mut start = world.bare(words);
+        start.arg("--out").arg(out.to_str().unwrap()).env("ROS_DOMAIN_ID", "lab");
+        start.end().has_code(2).says(&["ROS_DOMAIN_ID", "lab", "0 to 232"]);
+        world.is_empty_now();
     }
 }
 
@@ -64,6 +78,7 @@ fn a_configuration_with_unknown_names_is_refused() {
     for (name, value, said) in [
         ("HOPWATCH_GATEWAY_QUEU", "1", "queu"),
         ("HOPWATCH_BROADCASTER_CLIENT_QUEUE", "long", "client_queue"),
+        ("HOPWATCH_GATWAY_QUEUE", "1", "known tables"),
     ] {
         let ended = world.hopwatch("run").env(name, value).end();
         ended.has_code(2).says(&[name, said]);

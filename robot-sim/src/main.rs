@@ -2,7 +2,8 @@
 
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::service::Identity;
-use hopwatch_robot_sim::{Config, Flags, domain, run};
+use hopwatch_robot_sim::domain::{self, DomainError};
+use hopwatch_robot_sim::{Config, Flags, run};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -30,8 +31,14 @@ fn main() -> ExitCode {
                 format!("payload_bytes must be at most {MOST_BYTES}, not {}", config.payload_bytes);
             return Err(Refused(why).into());
         }
-        domain::enter(config.domain)?;
-        let summary = run(config, shutdown).await?;
+        domain::enter(config.domain).map_err(|error| match error {
+            DomainError::Variable(_) => Refused(error.to_string()).into(),
+            DomainError::Restart(_) => anyhow::Error::new(error),
+        })?;
+        let summary = run(config, shutdown).await.map_err(|error| {
+            let refused = error.is_wrong_usage().then(|| Refused(error.to_string()));
+            refused.map_or_else(|| anyhow::Error::new(error), Into::into)
+        })?;
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&summary)?)?;
         Ok(())
     })

@@ -69,6 +69,13 @@ pub enum SimError {
     Panicked,
 }
 
+impl SimError {
+    /// Whether the topic's name is what ROS 2 refused.
+    pub fn is_wrong_usage(&self) -> bool {
+        matches!(self, Self::Ros { source: r2r::Error::RCL_RET_TOPIC_NAME_INVALID, .. })
+    }
+}
+
 /// After a match, the time before the first message: the subscriber may learn of the publisher a
 /// little later than the publisher of it, and the first census should be there before.
 const LEAD: Duration = Duration::from_millis(300);

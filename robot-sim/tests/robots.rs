@@ -230,10 +230,23 @@ fn wrong_flags_are_wrong_usage() {
         (["--robots=0", "--count=1"], "robots"),
         (["--domain=233", "--count=1"], "0 to 232"),
         (["--qos=sometimes", "--count=1"], "best-effort"),
+        (["--topic=/bad topic!", "--count=1"], "/bad topic!"),
     ] {
         let output = start(&flags).wait_with_output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{log}");
         assert!(log.contains(part), "{part:?} is missing in: {log}");
     }
+}
+
+#[test]
+fn a_variable_that_names_no_domain_is_wrong_usage() {
+    let output = Command::new(env!("CARGO_BIN_EXE_hopwatch-robot-sim"))
+        .args(["--count=1"])
+        .env("ROS_DOMAIN_ID", "lab")
+        .output()
+        .unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{log}");
+    assert!(log.contains("ROS_DOMAIN_ID") && log.contains("lab"), "{log}");
 }

@@ -78,10 +78,13 @@ impl Header {
             return Some(Domain::SomeStart { rate: None });
         }
         let early = self.early();
-        let half_hours = (early as f64 / (1_800.0 * 1e9)).round();
-        let zone = half_hours as i128 * 1_800 * S;
-        if half_hours != 0.0 && half_hours.abs() <= 28.0 && Self::near(early, zone, 2 * S) {
-            return Some(Domain::Zone { half_hours: half_hours as i32 });
+        // To the nearest half hour: some zones are.
+        let half_hours = (early + early.signum() * 900 * S) / (1_800 * S);
+        let zone = half_hours * 1_800 * S;
+        if let Ok(half_hours @ (-28..=-1 | 1..=28)) = i32::try_from(half_hours)
+            && Self::near(early, zone, 2 * S)
+        {
+            return Some(Domain::Zone { half_hours });
         }
         if early.abs() > 2 * S {
             let early = Ns::try_from(early).unwrap_or(if early < 0 { Ns::MIN } else { Ns::MAX });
@@ -149,7 +152,7 @@ impl Domain {
                 let (first, last) = (odd.first()?.1, odd.last()?.1);
                 let real = last.written.saturating_sub(first.written);
                 let told = last.total() - first.total();
-                let rate = (real > 1_000_000_000).then(|| told as f64 / real as f64);
+                let rate = (real > 1_000_000_000).then(|| ratio(told, real));
                 Some(Self::SomeStart { rate })
             }
             other => Some(*other),
@@ -216,4 +219,9 @@ impl Domain {
             ),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is a float")]
+fn ratio(told: i128, real: Ns) -> f64 {
+    told as f64 / real as f64
 }

@@ -13,6 +13,20 @@ use std::path::Path;
 pub const SECTIONS: &[&str] =
     &["gateway", "ai_mock", "broadcaster", "collector", "robot_sim", "web_ui"];
 
+/// Variables that begin with `HOPWATCH_` and belong to no table: to all programs, to `hopwatch`
+/// and its ROS environment, to tests.
+const VARIABLES: &[&str] = &[
+    "HOPWATCH_TOKEN",
+    "HOPWATCH_LOG",
+    "HOPWATCH_ROS",
+    "HOPWATCH_PYTHON",
+    "HOPWATCH_PROGRAMS",
+    "HOPWATCH_UPDATE",
+    "HOPWATCH_E2E_WORLD",
+    "HOPWATCH_PAGE_URL",
+    "HOPWATCH_WEB_UI",
+];
+
 /// Declares a service's configuration and its command-line flags at once, from one list of
 /// fields with their meaning and default.
 ///
@@ -74,6 +88,19 @@ pub enum ConfigError {
         file: String,
         /// What could have been meant.
         known: String,
+    },
+    /// The environment has a variable that no program reads.
+    #[error(
+        "configuration: environment variable {name} belongs to no table (known tables, as \
+         HOPWATCH_TABLE_KEY: {known}; besides: {besides})"
+    )]
+    UnknownVariable {
+        /// The variable.
+        name: String,
+        /// The tables that could have been meant.
+        known: String,
+        /// The variables that could have been meant.
+        besides: String,
     },
     /// The file isn't there.
     #[error("configuration: failed to read {file}: {source}")]
@@ -137,6 +164,7 @@ where
     let prefix = format!("HOPWATCH_{}_", section.to_uppercase());
     for (name, value) in environment {
         let Some(key) = name.strip_prefix(&prefix).map(str::to_lowercase) else {
+            check_variable(&name)?;
             continue;
         };
         // Parsed as figment's own Env provider does: numbers and booleans where they look so.
@@ -160,6 +188,22 @@ fn check_tables(path: &Path) -> Result<(), ConfigError> {
             known: SECTIONS.join(", "),
         }),
     }
+}
+
+/// The same for a variable.
+fn check_variable(name: &str) -> Result<(), ConfigError> {
+    let Some(rest) = name.strip_prefix("HOPWATCH_") else { return Ok(()) };
+    let of_table = |table: &&str| {
+        rest.strip_prefix(&table.to_uppercase()).is_some_and(|key| key.starts_with('_'))
+    };
+    if SECTIONS.iter().any(of_table) || VARIABLES.contains(&name) {
+        return Ok(());
+    }
+    Err(ConfigError::UnknownVariable {
+        name: name.to_owned(),
+        known: SECTIONS.join(", ").to_uppercase(),
+        besides: "HOPWATCH_TOKEN, HOPWATCH_LOG".to_owned(),
+    })
 }
 
 /// Values for one table, with the name of the place that they came from.
@@ -213,7 +257,12 @@ mod tests {
     fn later_layers_win() {
         let toml = file("[gateway]\nworkers = 1\nname = \"file\"\n[ai_mock]\nx = 1\n");
         let flags = TestFlags { serial: Some(true), ..TestFlags::default() };
-        let env = environment(&[("HOPWATCH_GATEWAY_WORKERS", "2"), ("HOPWATCH_OTHER", "3")]);
+        let env = environment(&[
+            ("HOPWATCH_GATEWAY_WORKERS", "2"),
+            ("HOPWATCH_AI_MOCK_ANYTHING", "3"),
+            ("HOPWATCH_TOKEN", "t"),
+            ("OTHER", "4"),
+        ]);
         let c: Config = load("gateway", Some(toml.path()), env, &flags).unwrap();
         assert_eq!((c.workers, c.serial, c.name.as_str()), (2, true, "file"));
         let c: Config = load("gateway", None, [], &TestFlags::default()).unwrap();
@@ -235,6 +284,10 @@ mod tests {
         assert!(text.contains("gatewey") && text.contains("gateway,"), "{text}");
         let text = error("", &[("HOPWATCH_GATEWAY_WORKERS", "many")]);
         assert!(text.contains("HOPWATCH_GATEWAY_WORKERS"), "{text}");
+        for unknown in ["HOPWATCH_GATWAY_WORKERS", "HOPWATCH_GATEWAY", "HOPWATCH_WORKERS"] {
+            let text = error("", &[(unknown, "1")]);
+            assert!(text.contains(unknown) && text.contains("AI_MOCK"), "{text}");
+        }
         let text = error("[gateway\n", &[]);
         assert!(text.contains("configuration") && text.contains(".tmp"), "{text}");
         let missing = load::<Config, _>("gateway", Some(Path::new("/nowhere.toml")), [], &none);

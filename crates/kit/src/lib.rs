@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod config;
+mod connection;
 pub mod logging;
 pub mod net;
 pub mod service;

@@ -1,13 +1,14 @@
 //! Listening and serving HTTP, the same way in every service.
 
 use crate::config::Refused;
+use crate::connection::Gate;
+pub use crate::connection::Limits;
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::serve::ListenerExt;
 use axum::{Json, Router, routing::get};
 use serde_json::json;
 use std::net::SocketAddr;
@@ -170,13 +171,21 @@ where
 ///
 /// `TCP_NODELAY` is set on every connection: Nagle with delayed ACK costs 40 ms (METHOD 20).
 pub async fn serve(listener: TcpListener, app: Router, shutdown: Shutdown) -> anyhow::Result<()> {
+    serve_within(listener, app, shutdown, Limits::default()).await
+}
+
+/// The same with limits of one's own.
+pub async fn serve_within(
+    listener: TcpListener,
+    app: Router,
+    shutdown: Shutdown,
+    limits: Limits,
+) -> anyhow::Result<()> {
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     // Beyond loopback others reach it by names that we don't know; there the token guards.
     let app = if loopback { app.layer(middleware::from_fn(keep_pages_out)) } else { app };
-    let listener = listener.tap_io(|tcp| {
-        let _best_effort = tcp.set_nodelay(true);
-    });
-    let served = axum::serve(listener, app).with_graceful_shutdown(shutdown.begun());
+    let served =
+        axum::serve(Gate::new(listener, limits), app).with_graceful_shutdown(shutdown.begun());
     tokio::select! {
         result = served => result.context("failed to serve"),
         () = async { shutdown.begun().await; tokio::time::sleep(DRAIN).await } => Ok(()),

@@ -15,6 +15,7 @@ use r2r_rcl::{
     rcl_node_get_graph_guard_condition, rcl_node_init, rcl_node_t, rcl_shutdown,
     rcl_trigger_guard_condition, rcutils_get_default_allocator,
 };
+use std::ffi::OsStr;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
@@ -48,6 +49,9 @@ impl Context {
     /// `domain_id`: `None` takes `ROS_DOMAIN_ID` from the environment. Command line arguments are
     /// not looked at.
     pub(crate) fn new(domain_id: Option<usize>) -> Result<Rc<Self>, TapError> {
+        if domain_id.is_none() {
+            check_variable(std::env::var_os("ROS_DOMAIN_ID").as_deref())?;
+        }
         let options = InitOptions::new()?;
         if let Some(id) = domain_id {
             // SAFETY: the options are initialised.
@@ -74,6 +78,14 @@ impl Context {
     pub(crate) fn ptr(&self) -> *mut rcl_context_t {
         self.0.ptr()
     }
+}
+
+/// rcl refuses a wrong `ROS_DOMAIN_ID` with an error that could be anything.
+fn check_variable(text: Option<&OsStr>) -> Result<(), TapError> {
+    let text = text.unwrap_or_default().to_string_lossy().into_owned();
+    let is_domain = text.parse::<usize>().is_ok_and(|id| id <= LAST_DOMAIN);
+    // Unset or empty is domain 0.
+    if text.is_empty() || is_domain { Ok(()) } else { Err(TapError::BadDomainVariable { text }) }
 }
 
 impl Drop for Context {
@@ -221,5 +233,23 @@ impl Trigger {
         // SAFETY: the guard condition is alive, by the promise made to `GuardCondition::trigger`.
         let ret = unsafe { rcl_trigger_guard_condition(self.0.as_ptr()) };
         report(ret, "wake the tap");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_a_domain_or_none() {
+        let check = |text: &str| check_variable(Some(OsStr::new(text)));
+        for good in ["", "0", "232"] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        assert!(check_variable(None).is_ok());
+        for bad in ["lab", "233", "-1", "1.5", " 7 "] {
+            let error = check(bad).unwrap_err();
+            assert!(error.is_wrong_usage() && error.to_string().contains(bad), "{error}");
+        }
     }
 }

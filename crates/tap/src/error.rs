@@ -1,7 +1,9 @@
 //! What can go wrong, in words.
 
 use r2r_rcl::{
-    RCL_RET_OK, rcl_ret_t, rcutils_error_is_set, rcutils_get_error_string, rcutils_reset_error,
+    RCL_RET_NODE_INVALID_NAME, RCL_RET_NODE_INVALID_NAMESPACE, RCL_RET_OK,
+    RCL_RET_TOPIC_NAME_INVALID, rcl_ret_t, rcutils_error_is_set, rcutils_get_error_string,
+    rcutils_reset_error,
 };
 use std::ffi::{CStr, CString, c_char};
 
@@ -37,11 +39,26 @@ pub enum TapError {
         /// The domain.
         id: usize,
     },
+    /// `ROS_DOMAIN_ID` names no domain.
+    #[error(
+        "failed to read ROS_DOMAIN_ID: {text:?} is no ROS domain (0 to {})",
+        crate::entity::LAST_DOMAIN
+    )]
+    BadDomainVariable {
+        /// What it says.
+        text: String,
+    },
     /// A queue depth of 0 means "whatever the middleware likes", which a measurement can't use.
     #[error("failed to subscribe to {topic}: the queue depth must be at least 1")]
     NoDepth {
         /// The topic.
         topic: String,
+    },
+    /// The tap has fewer subscriptions.
+    #[error("the tap has no subscription {subscription}")]
+    NoSuchSubscription {
+        /// Its index.
+        subscription: usize,
     },
     /// There is no type support for a message type.
     #[error(
@@ -69,6 +86,29 @@ pub enum TapError {
     /// The tap was asked to wait for itself.
     #[error("the tap can't be asked or stopped from inside its own sink")]
     CalledFromSink,
+}
+
+impl TapError {
+    /// Whether what was asked for can't be had by anyone: a name, a domain or a depth that is
+    /// wrong by itself.
+    pub fn is_wrong_usage(&self) -> bool {
+        match self {
+            Self::Rcl { code: ret, .. } => {
+                let names = [
+                    RCL_RET_TOPIC_NAME_INVALID,
+                    RCL_RET_NODE_INVALID_NAME,
+                    RCL_RET_NODE_INVALID_NAMESPACE,
+                ];
+                names.map(code).contains(ret)
+            }
+            Self::Nul { .. }
+            | Self::NoSuchDomain { .. }
+            | Self::BadDomainVariable { .. }
+            | Self::NoDepth { .. }
+            | Self::UnknownType { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// Turns rcl's return code into a result. `what` completes "failed to …".

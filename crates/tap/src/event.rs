@@ -75,6 +75,9 @@ pub enum TapEvent {
         /// What doesn't fit and what to do, for the user.
         advice: String,
     },
+    /// The ROS graph changed: somebody came or went, on whatever topic. It may be told more often
+    /// than that.
+    GraphChanged,
     /// The middleware failed to hand over a message: it is lost.
     TakeFailed {
         /// The subscription.
@@ -87,14 +90,15 @@ pub enum TapEvent {
 }
 
 impl TapEvent {
-    /// The index of the subscription that it is about.
-    pub fn subscription(&self) -> usize {
+    /// The index of the subscription that it is about; `None` when it is about none.
+    pub fn subscription(&self) -> Option<usize> {
         match self {
+            Self::GraphChanged => None,
             Self::Taken { subscription, .. }
             | Self::Matched { subscription, .. }
             | Self::MessageLost { subscription, .. }
             | Self::IncompatibleQos { subscription, .. }
-            | Self::TakeFailed { subscription, .. } => *subscription,
+            | Self::TakeFailed { subscription, .. } => Some(*subscription),
         }
     }
 }

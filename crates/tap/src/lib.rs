@@ -29,10 +29,10 @@ mod watch;
 
 pub use error::TapError;
 pub use event::{Taken, TapEvent};
-pub use graph::EndpointInfo;
+pub use graph::{Elsewhere, EndpointInfo, Picture};
 pub use hopwatch_clocksync::WallBracket;
-pub use qos::{Durability, Policy, Qos, Reliability};
-pub use tap::{Subscription, Tap, TapConfig};
+pub use qos::{Durability, Liveliness, Period, Policy, Qos, Reliability, misfit, misfits};
+pub use tap::{Graph, Subscription, Tap, TapConfig};
 pub use type_support::TypeSupport;
 
 /// The middleware that this process talks through (for example `rmw_fastrtps_cpp`).

@@ -4,18 +4,19 @@ use crate::clock::{bracket, mono_ns};
 use crate::entity::{Fixed, Node};
 use crate::error::{TapError, c_string, check, code, forget, report, text};
 use crate::event::{Taken, TapEvent};
-use crate::graph::{self, publisher_id};
-use crate::qos::{self, Durability, Policy, Qos, Reliability};
+use crate::graph::{self, Picture, publisher_id, rmw_time};
+use crate::qos::{self, Durability, Liveliness, Policy, Qos, Reliability};
 use crate::tap::Subscription;
 use crate::watch::{Event, News};
 use bytes::Bytes;
 use r2r_rcl::{
     RCL_RET_SUBSCRIPTION_TAKE_FAILED, rcl_event_t, rcl_get_zero_initialized_subscription,
     rcl_serialized_message_t, rcl_subscription_fini, rcl_subscription_get_default_options,
-    rcl_subscription_get_topic_name, rcl_subscription_init, rcl_subscription_t,
-    rcl_take_serialized_message, rcutils_get_default_allocator,
+    rcl_subscription_get_publisher_count, rcl_subscription_get_topic_name, rcl_subscription_init,
+    rcl_subscription_t, rcl_take_serialized_message, rcutils_get_default_allocator,
     rcutils_get_zero_initialized_uint8_array, rcutils_uint8_array_fini, rmw_message_info_t,
-    rmw_qos_durability_policy_t, rmw_qos_history_policy_t, rmw_qos_reliability_policy_t,
+    rmw_qos_durability_policy_t, rmw_qos_history_policy_t, rmw_qos_liveliness_policy_t,
+    rmw_qos_reliability_policy_t,
 };
 use std::ptr;
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub(crate) struct Reader {
     subscription: Handle,
     /// The topic's full name.
     topic: String,
+    /// The type's ROS name.
+    topic_type: String,
     qos: Qos,
     take_failures: u64,
     misfit: Option<Misfit>,
@@ -84,6 +87,16 @@ impl Reader {
                 rmw_qos_durability_policy_t::RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL
             }
         };
+        options.qos.deadline = rmw_time(wanted.qos.deadline);
+        options.qos.liveliness = match wanted.qos.liveliness {
+            Liveliness::Automatic => {
+                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_AUTOMATIC
+            }
+            Liveliness::ManualByTopic => {
+                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC
+            }
+        };
+        options.qos.liveliness_lease_duration = rmw_time(wanted.qos.lease);
         // SAFETY: the subscription is zero-initialised; node, type support, name and options are
         // valid; the node outlives the subscription (`Handle::node`).
         let ret = unsafe {
@@ -102,7 +115,27 @@ impl Reader {
         let topic = topic.unwrap_or_else(|| wanted.topic.clone());
         // SAFETY: the subscription is valid, and `Reader` drops the events before it.
         let events = unsafe { Event::all(subscription.raw.ptr(), &topic)? };
-        Ok(Self { events, subscription, topic, qos: wanted.qos, take_failures: 0, misfit: None })
+        let topic_type = wanted.type_support.name().to_owned();
+        let qos = wanted.qos;
+        Ok(Self { events, subscription, topic, topic_type, qos, take_failures: 0, misfit: None })
+    }
+
+    /// What the ROS graph has to do with this subscription.
+    pub(crate) fn look(&self) -> Result<Picture, TapError> {
+        let node = &self.subscription.node;
+        let publishers = graph::publishers(node, &self.topic)?;
+        let mut matched = 0;
+        // SAFETY: the subscription is valid, `matched` is writable.
+        let ret = unsafe {
+            rcl_subscription_get_publisher_count(self.subscription_ptr(), &raw mut matched)
+        };
+        check(ret, || format!("count the matched publishers of {}", self.topic))?;
+        let elsewhere = if publishers.is_empty() {
+            graph::elsewhere(node, &self.topic, &self.topic_type)?
+        } else {
+            Vec::new()
+        };
+        Ok(Picture { topic: self.topic.clone(), publishers, matched, elsewhere })
     }
 
     pub(crate) fn subscription_ptr(&self) -> *const rcl_subscription_t {

@@ -3,7 +3,7 @@
 use crate::entity::{Context, GuardCondition, Node, Trigger};
 use crate::error::TapError;
 use crate::event::TapEvent;
-use crate::graph::{self, EndpointInfo};
+use crate::graph::{self, EndpointInfo, Picture};
 use crate::qos::Qos;
 use crate::reader::Reader;
 use crate::type_support::TypeSupport;
@@ -11,9 +11,9 @@ use crate::wait::WaitSet;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, JoinHandle, ThreadId};
 
 /// One subscription.
 #[derive(Clone, Debug)]
@@ -55,6 +55,7 @@ struct Control(Mutex<Option<Mailbox>>);
 
 struct Mailbox {
     trigger: Trigger,
+    thread: ThreadId,
     stop: bool,
     questions: Vec<Question>,
 }
@@ -65,10 +66,27 @@ impl std::fmt::Debug for Mailbox {
     }
 }
 
-/// Who publishes this topic?
-struct Question {
-    topic: String,
-    answer: SyncSender<Result<Vec<EndpointInfo>, TapError>>,
+/// What other threads ask the tap's.
+enum Question {
+    /// Who publishes this topic?
+    Publishers(String, SyncSender<Result<Vec<EndpointInfo>, TapError>>),
+    /// How do things stand with this subscription?
+    Look(usize, SyncSender<Result<Picture, TapError>>),
+}
+
+/// Asks a tap from any thread, as long as it runs.
+#[derive(Clone, Debug)]
+pub struct Graph(Arc<Control>);
+
+impl Graph {
+    /// What the ROS graph has to do with a subscription, by its index. The tap's thread answers
+    /// between two rounds of taking.
+    ///
+    /// # Errors
+    /// When the tap has ended, has no such subscription, or ROS 2 fails.
+    pub fn look(&self, subscription: usize) -> Result<Picture, TapError> {
+        self.0.ask(|answer| Question::Look(subscription, answer))
+    }
 }
 
 impl Tap {
@@ -104,10 +122,12 @@ impl Tap {
     /// The publishers of `topic`, as far as discovery has got. The tap's thread answers between
     /// two rounds of taking.
     pub fn publishers(&self, topic: &str) -> Result<Vec<EndpointInfo>, TapError> {
-        if self.is_current() {
-            return Err(TapError::CalledFromSink);
-        }
-        self.ask(topic)?.recv().map_err(|_| TapError::Ended)?
+        self.control.ask(|answer| Question::Publishers(topic.to_owned(), answer))
+    }
+
+    /// Asks this tap from other threads.
+    pub fn graph(&self) -> Graph {
+        Graph(Arc::clone(&self.control))
     }
 
     /// False once the tap has ended by itself: because its sink panicked or ROS 2 failed. Then
@@ -138,19 +158,6 @@ impl Tap {
         }
         thread.join().unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
     }
-
-    fn ask(&self, topic: &str) -> Result<Receiver<Result<Vec<EndpointInfo>, TapError>>, TapError> {
-        let (answer, answered) = sync_channel(1);
-        let mut control = self.control.lock();
-        let mailbox = control.as_mut().ok_or(TapError::Ended)?;
-        mailbox.questions.push(Question { topic: topic.to_owned(), answer });
-        mailbox.trigger.fire();
-        Ok(answered)
-    }
-
-    fn is_current(&self) -> bool {
-        self.thread.as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id())
-    }
 }
 
 impl Drop for Tap {
@@ -166,6 +173,24 @@ impl Control {
         // A panic while it was held can't have left it half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Asks the tap's thread, and waits for its answer.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(SyncSender<Result<T, TapError>>) -> Question,
+    ) -> Result<T, TapError> {
+        let (answer, answered) = sync_channel(1);
+        {
+            let mut control = self.lock();
+            let mailbox = control.as_mut().ok_or(TapError::Ended)?;
+            if mailbox.thread == thread::current().id() {
+                return Err(TapError::CalledFromSink);
+            }
+            mailbox.questions.push(question(answer));
+            mailbox.trigger.fire();
+        }
+        answered.recv().map_err(|_| TapError::Ended)?
+    }
 }
 
 /// The tap's thread.
@@ -178,7 +203,8 @@ fn run(
     let mut listener = Listener::new(config)?;
     // SAFETY: `Closed`, which is dropped before the listener, takes the trigger away again.
     let trigger = unsafe { listener.guard.trigger() };
-    *control.lock() = Some(Mailbox { trigger, stop: false, questions: Vec::new() });
+    let thread = thread::current().id();
+    *control.lock() = Some(Mailbox { trigger, thread, stop: false, questions: Vec::new() });
     let _closed = Closed(control);
     let _ = ready.send(());
     // A panic of the sink ends the tap, but not before all entities are finalised. Nothing of
@@ -261,8 +287,11 @@ impl Listener {
                 return Ok(());
             }
             let until = self.readers.iter().filter_map(Reader::tell_at).min();
-            let graph = until.map(|until| (&*self.node, until));
-            called = self.wait_set.wait(&self.readers, &self.guard, graph)?;
+            let woken = self.wait_set.wait(&self.readers, &self.guard, &self.node, until)?;
+            called = woken.called;
+            if woken.graph {
+                sink(TapEvent::GraphChanged);
+            }
         }
     }
 
@@ -312,7 +341,16 @@ impl Listener {
         };
         for question in questions {
             // Who asked may have gone.
-            let _ = question.answer.send(graph::publishers(&self.node, &question.topic));
+            match question {
+                Question::Publishers(topic, answer) => {
+                    let _ = answer.send(graph::publishers(&self.node, &topic));
+                }
+                Question::Look(subscription, answer) => {
+                    let reader = self.readers.get(subscription);
+                    let none = || TapError::NoSuchSubscription { subscription };
+                    let _ = answer.send(reader.ok_or_else(none).and_then(Reader::look));
+                }
+            }
         }
         stop
     }

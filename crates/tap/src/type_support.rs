@@ -66,6 +66,20 @@ impl TypeSupport {
         &self.name
     }
 
+    /// The hash of the type's definition (REP 2016); `None` before ROS 2 Iron.
+    pub fn hash(&self) -> Option<[u8; 32]> {
+        #[cfg(ros_type_hash)]
+        {
+            let get = self.handle.get_type_hash_func?;
+            // SAFETY: the function is that of this very type support. What it returns is null or
+            // points to a static of the type's library.
+            let hash = unsafe { get(self.handle()).as_ref() };
+            hash.and_then(crate::graph::type_hash)
+        }
+        #[cfg(not(ros_type_hash))]
+        None
+    }
+
     pub(crate) fn handle(&self) -> *const rosidl_message_type_support_t {
         self.handle
     }

@@ -23,6 +23,15 @@ pub(crate) struct WaitSet {
     pub(crate) events: Vec<(usize, usize)>,
 }
 
+/// What else a wait ended for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Woken {
+    /// The tap's guard condition.
+    pub(crate) called: bool,
+    /// A change of the ROS graph.
+    pub(crate) graph: bool,
+}
+
 impl WaitSet {
     pub(crate) fn new(context: Rc<Context>, readers: &[Reader]) -> Result<Self, TapError> {
         let event_count = readers.iter().map(Reader::event_count).sum();
@@ -58,33 +67,30 @@ impl WaitSet {
         })
     }
 
-    /// Sleeps until something is there, however long that takes. True when it is (also) the guard
-    /// condition.
-    ///
-    /// With `graph`, a node and a time, it also ends when the ROS graph changes, or at that time.
+    /// Sleeps until something is there, the ROS graph changed, or it is `until`; however long that
+    /// takes.
     pub(crate) fn wait(
         &mut self,
         readers: &[Reader],
         guard: &GuardCondition,
-        graph: Option<(&Node, Instant)>,
-    ) -> Result<bool, TapError> {
+        node: &Node,
+        until: Option<Instant>,
+    ) -> Result<Woken, TapError> {
         let set = self.raw.ptr();
         // Negative: no timeout.
-        let timeout_ns = graph.map_or(-1, |(_, until)| {
+        let timeout_ns = until.map_or(-1, |until| {
             let left = until.saturating_duration_since(Instant::now());
             i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
         });
         // SAFETY: the set is valid and has room for what it was made for, which is what is added:
-        // two guard conditions at most, the readers' subscriptions and events. They are all valid and stay
+        // two guard conditions, the readers' subscriptions and events. They are all valid and stay
         // where they are beyond the wait (`Fixed`). Nothing of them is finalised meanwhile.
         unsafe {
             check(rcl_wait_set_clear(set), || "clear the wait set".to_owned())?;
             let add = || "fill the wait set".to_owned();
             check(rcl_wait_set_add_guard_condition(set, guard.ptr(), ptr::null_mut()), add)?;
-            if let Some((node, _)) = graph {
-                let changes = node.graph_changes();
-                check(rcl_wait_set_add_guard_condition(set, changes, ptr::null_mut()), add)?;
-            }
+            let changes = node.graph_changes();
+            check(rcl_wait_set_add_guard_condition(set, changes, ptr::null_mut()), add)?;
             for reader in readers {
                 let subscription = reader.subscription_ptr();
                 check(rcl_wait_set_add_subscription(set, subscription, ptr::null_mut()), add)?;
@@ -101,7 +107,7 @@ impl WaitSet {
     }
 
     /// rcl sets what isn't ready to null; the rest keeps the order in which it was added.
-    fn read(&mut self, readers: &[Reader]) -> bool {
+    fn read(&mut self, readers: &[Reader]) -> Woken {
         self.events.clear();
         let set = self.raw.ptr();
         let mut event_at = 0;
@@ -116,8 +122,11 @@ impl WaitSet {
                 event_at += 1;
             }
         }
-        // SAFETY: the set has room for two guard conditions; the tap's own is the first.
-        unsafe { !(*(*set).guard_conditions).is_null() }
+        // SAFETY: the set has two guard conditions; the tap's own is the first.
+        unsafe {
+            let guards = (*set).guard_conditions;
+            Woken { called: !(*guards).is_null(), graph: !(*guards.add(1)).is_null() }
+        }
     }
 }
 

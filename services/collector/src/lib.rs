@@ -30,6 +30,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Store;
+use tokio::sync::Semaphore;
 
 pub use store::Status;
 
@@ -56,6 +57,8 @@ hopwatch_kit::config! {
         window: usize = 1000,
         /// Snapshots a second for the live page
         snapshots_hz: f64 = 4.0,
+        /// Live pages at once; further ones are refused
+        max_viewers: usize = 64,
         /// Longest batch of records that is taken, in bytes
         max_body_bytes: usize = 16 << 20,
         /// Origins of pages elsewhere that may connect, separated by commas
@@ -67,6 +70,8 @@ hopwatch_kit::config! {
 struct Shared {
     config: Config,
     allowed_origins: AllowedOrigins,
+    /// Places for live pages.
+    viewers: Arc<Semaphore>,
     store: Mutex<Store>,
     /// `None`: in memory only.
     keeper: Option<Keeper>,
@@ -99,6 +104,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     net::announce("collector", &listener)?;
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
+        viewers: Arc::new(Semaphore::new(config.max_viewers.min(Semaphore::MAX_PERMITS))),
         store: Mutex::new(store),
         keeper,
         shutdown: shutdown.clone(),

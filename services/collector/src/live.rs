@@ -4,8 +4,8 @@ use crate::Shared;
 use crate::snapshot::snapshot;
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
-use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use hopwatch_wire::feed::Live;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,9 +46,14 @@ pub(crate) async fn open(
     if let Some(refusal) = shared.allowed_origins.refusal(&headers) {
         return refusal;
     }
-    upgrade
-        .max_message_size(1 << 10)
-        .on_upgrade(move |socket| serve(socket, snapshots.subscribe(), shared))
+    let Ok(place) = Arc::clone(&shared.viewers).try_acquire_owned() else {
+        let text = "too many live pages (max_viewers)\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    };
+    upgrade.max_message_size(1 << 10).on_upgrade(async move |socket| {
+        serve(socket, snapshots.subscribe(), shared).await;
+        drop(place);
+    })
 }
 
 async fn serve(
@@ -76,5 +81,68 @@ async fn serve(
             }
             () = shared.shutdown.begun() => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::store::Store;
+    use axum::Router;
+    use axum::routing::get;
+    use hopwatch_kit::Shutdown;
+    use hopwatch_kit::net::{self, AllowedOrigins};
+    use std::sync::Mutex;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::Semaphore;
+    use tokio::time::timeout;
+
+    /// Asks for the feed: the connection and the first line of the reply.
+    async fn view(listener: std::net::SocketAddr) -> (BufReader<TcpStream>, String) {
+        let mut tcp = BufReader::new(TcpStream::connect(listener).await.unwrap());
+        let request = "GET /v1/live HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: \
+                       websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: \
+                       dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        tcp.write_all(request.as_bytes()).await.unwrap();
+        let mut line = String::new();
+        timeout(Duration::from_secs(30), tcp.read_line(&mut line)).await.unwrap().unwrap();
+        (tcp, line)
+    }
+
+    #[tokio::test]
+    async fn further_viewers_are_refused_until_a_place_comes_back() {
+        let shared = Arc::new(Shared {
+            config: Config::default(),
+            allowed_origins: AllowedOrigins::default(),
+            viewers: Arc::new(Semaphore::new(2)),
+            store: Mutex::new(Store::new(1)),
+            shutdown: Shutdown::new(),
+        });
+        let snapshots = start(Arc::clone(&shared));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/v1/live", get(open)).with_state((shared, snapshots));
+        tokio::spawn(net::serve(listener, app, Shutdown::new()));
+
+        let (first, line) = view(address).await;
+        assert!(line.contains("101"), "{line}");
+        let (_second, line) = view(address).await;
+        assert!(line.contains("101"), "{line}");
+        let (mut third, line) = view(address).await;
+        assert!(line.contains("503"), "{line}");
+        let mut told = String::new();
+        while !told.contains("max_viewers") {
+            told.clear();
+            assert!(third.read_line(&mut told).await.unwrap() > 0, "no word of max_viewers");
+        }
+        drop(first);
+        let again = timeout(Duration::from_secs(30), async {
+            while !view(address).await.1.contains("101") {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        again.await.unwrap();
     }
 }

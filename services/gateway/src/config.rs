@@ -101,6 +101,8 @@ hopwatch_kit::config! {
         @switch serial: bool = false,
         /// How long messages under way may take to end when the gateway is stopped, in ms
         drain_ms: u64 = 2000,
+        /// How long nothing may come before it is told why, in ms
+        silence_ms: u64 = 5000,
         /// Longest reply that is read, in bytes
         max_reply_bytes: usize = 16 << 20,
     }
@@ -126,9 +128,11 @@ impl Config {
             self.depth <= 1 << 20,
             Refused(format!("depth must be at most {}, not {}", 1 << 20, self.depth))
         );
-        for (key, ms) in
-            [("ai_timeout_ms", self.ai_timeout_ms), ("web_timeout_ms", self.web_timeout_ms)]
-        {
+        for (key, ms) in [
+            ("ai_timeout_ms", self.ai_timeout_ms),
+            ("web_timeout_ms", self.web_timeout_ms),
+            ("silence_ms", self.silence_ms),
+        ] {
             ensure!(
                 (1..=LONGEST_MS).contains(&ms),
                 Refused(format!("{key} must lie between 1 and {LONGEST_MS}, not {ms}"))

@@ -10,6 +10,8 @@ mod message;
 mod peers;
 pub mod pipeline;
 mod ros;
+mod shared_memory;
+mod silence;
 
 pub use config::{Config, Flags};
 
@@ -27,7 +29,7 @@ use pipeline::Pipeline;
 use ros::Source;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Who this service is.
@@ -86,26 +88,29 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         clock: clock.id().to_string(),
     }));
     peers::ask(peers, &clock, &records, &shutdown);
-    let source = Arc::new(Source {
-        pipeline: Arc::clone(&pipeline),
-        records,
-        started_ms: clock.now() / 1_000_000,
-        message_lost: AtomicU64::new(0),
-        missed: AtomicI64::new(0),
-    });
-    let (tap, tap_ended) = source.start(&config).context("failed to subscribe to ROS 2")?;
+    let source = Arc::new(Source::new(&config, Arc::clone(&pipeline), records));
+    let (tap, tap_ended) = source.start(&config).map_err(|error| {
+        if error.is_wrong_usage() {
+            return Refused(error.to_string()).into();
+        }
+        anyhow::Error::new(error).context("failed to subscribe to ROS 2")
+    })?;
     net::announce("gateway", &listener)?;
 
     let health_end = Shutdown::new();
     let serving = tokio::spawn(net::serve(listener, health(&source), health_end.clone()));
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
+    let watching_end = Shutdown::new();
+    let watching = tokio::spawn(Arc::clone(&source).watch(tap.graph(), watching_end.clone()));
     let stop = Shutdown::new();
     let working = tokio::spawn(Arc::clone(&pipeline).run(stop.clone()));
     let failed = tokio::select! {
         () = shutdown.begun() => false,
         _ = tap_ended => true,
     };
+    watching_end.begin();
+    watching.await.context("the watch of the ROS graph panicked")?;
     // In the order of the way: no more messages, then those under way, then their records.
     let tapped =
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;

@@ -3,19 +3,24 @@
 use crate::config::Config;
 use crate::intake::Arrival;
 use crate::pipeline::Pipeline;
+use crate::shared_memory;
+use crate::silence::{Ours, Silence};
 use hopwatch_clocksync::WallMap;
+use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::RecordSender;
 use hopwatch_model::{Ns, PublisherId};
 use hopwatch_tap::{
-    Durability, Qos, Reliability, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
+    Durability, EndpointInfo, Graph, Qos, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
     TypeSupport,
 };
 use hopwatch_wire::record::{CensusRecord, EventRecord, Record};
 use hopwatch_wire::robot_message::decode_census;
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use r2r::hopwatch_msgs::msg::{Census, RobotMessage};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The topic of the robots' own counts.
@@ -28,6 +33,8 @@ struct Seen {
     wall: WallMap,
     /// What is known of each writer's numbers.
     writers: HashMap<PublisherId, Numbers>,
+    /// Writers of which something came.
+    heard: HashSet<PublisherId>,
     /// When an event of a kind was told last, monotonic ns.
     told: HashMap<&'static str, Ns>,
 }
@@ -84,28 +91,102 @@ pub(crate) struct Source {
     pub(crate) started_ms: i64,
     pub(crate) message_lost: AtomicU64,
     pub(crate) missed: AtomicI64,
+    silence: Mutex<Silence>,
+    /// The graph changed, or a match, since somebody looked.
+    graph_changed: AtomicBool,
 }
 
+/// How often is asked whether it is time to look at the graph.
+const LOOK: Duration = Duration::from_millis(250);
+
 impl Source {
+    pub(crate) fn new(config: &Config, pipeline: Arc<Pipeline>, records: RecordSender) -> Self {
+        let message = TypeSupport::of::<RobotMessage>();
+        let ours = Ours {
+            topic: config.topic.clone(),
+            topic_type: message.name().to_owned(),
+            type_hash: message.hash(),
+            qos: config.qos(),
+            place: place(config),
+        };
+        let after_ns = Ns::try_from(config.silence_ms).unwrap_or(Ns::MAX).saturating_mul(1_000_000);
+        Self {
+            pipeline,
+            records,
+            started_ms: mono_ns() / 1_000_000,
+            message_lost: AtomicU64::new(0),
+            missed: AtomicI64::new(0),
+            silence: Mutex::new(Silence::new(ours, after_ns, mono_ns())),
+            graph_changed: AtomicBool::new(false),
+        }
+    }
+
+    fn silence(&self) -> MutexGuard<'_, Silence> {
+        self.silence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells why nothing comes, when nothing comes. While messages come and nobody comes or goes,
+    /// the tap's thread isn't asked for anything.
+    pub(crate) async fn watch(self: Arc<Self>, graph: Graph, end: Shutdown) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = end.begun() => break,
+            }
+            let changed = self.graph_changed.swap(false, Ordering::Relaxed);
+            if (changed || self.silence().is_due(mono_ns())) && !self.look(&graph).await {
+                return;
+            }
+        }
+        // Nothing came at all: what is known of it by now must not be kept back.
+        if self.pipeline.intake.counters("").taken == 0 {
+            self.silence().hurry();
+            self.look(&graph).await;
+        }
+    }
+
+    /// False when the tap has ended.
+    async fn look(self: &Arc<Self>, graph: &Graph) -> bool {
+        let (source, graph) = (Arc::clone(self), graph.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let picture = match graph.look(MESSAGES) {
+                Ok(picture) => picture,
+                Err(TapError::Ended) => return false,
+                Err(error) => {
+                    tracing::warn!("{error}");
+                    return true;
+                }
+            };
+            let taken = source.pipeline.intake.counters("").taken;
+            let evidence = |late: &[&EndpointInfo]| shared_memory::evidence(late);
+            let news = source.silence().look(mono_ns(), &picture, taken, evidence);
+            source.tell(news);
+            true
+        });
+        looked.await.unwrap_or(false)
+    }
+
+    fn tell(&self, news: Vec<EventRecord>) {
+        for EventRecord { event, text } in news {
+            self.event(&event, text);
+        }
+    }
+
     /// Subscribes. The receiver is told when the tap's thread ends, however it ends.
     pub(crate) fn start(
         self: &Arc<Self>,
         config: &Config,
     ) -> Result<(Tap, oneshot::Receiver<()>), TapError> {
-        let census = Qos {
-            reliability: Reliability::Reliable,
-            durability: Durability::TransientLocal,
-            depth: 100,
-        };
+        let census = Qos { durability: Durability::TransientLocal, depth: 100, ..Qos::RELIABLE };
         let subscriptions = vec![
             Subscription {
                 topic: config.topic.clone(),
-                type_support: TypeSupport::of::<r2r::hopwatch_msgs::msg::RobotMessage>(),
+                type_support: TypeSupport::of::<RobotMessage>(),
                 qos: config.qos(),
             },
             Subscription {
                 topic: CENSUS_TOPIC.to_owned(),
-                type_support: TypeSupport::of::<r2r::hopwatch_msgs::msg::Census>(),
+                type_support: TypeSupport::of::<Census>(),
                 qos: census,
             },
         ];
@@ -138,15 +219,18 @@ impl Source {
                     self.event("message_lost", text);
                 }
             }
-            TapEvent::IncompatibleQos { subscription: MESSAGES, advice, .. } => {
-                self.event("incompatible_qos", advice);
+            TapEvent::IncompatibleQos { subscription: MESSAGES, advice, offered, .. } => {
+                let news = self.silence().unfit(mono_ns(), &offered, &advice);
+                self.tell(news);
             }
             TapEvent::TakeFailed { total, detail, .. } if seen.may_tell("take_failed") => {
                 self.event("take_failed", format!("{total} messages could not be taken: {detail}"));
             }
             TapEvent::Matched { subscription: MESSAGES, current, .. } => {
                 tracing::info!(publishers = current, "matched");
+                self.graph_changed.store(true, Ordering::Relaxed);
             }
+            TapEvent::GraphChanged => self.graph_changed.store(true, Ordering::Relaxed),
             _ => {}
         }
     }
@@ -161,6 +245,10 @@ impl Source {
                      that were on their way are off by as much"
                 ),
             );
+        }
+        if seen.heard.insert(message.publisher) {
+            let news = self.silence().heard(message.taken_mono_ns, message.publisher);
+            self.tell(news);
         }
         let (reordered, missed) = seen.place(&message);
         self.missed.fetch_add(missed, Ordering::Relaxed);
@@ -182,6 +270,7 @@ impl Source {
     fn census(&self, message: &Taken, seen: &mut Seen) {
         match decode_census(&message.bytes) {
             Ok(Some(census)) => {
+                self.silence().census(&census.instance, census.published);
                 let record = CensusRecord::new(&self.pipeline.lane, &census);
                 self.records.send(Record::Census(record));
             }
@@ -199,4 +288,18 @@ impl Source {
         tracing::warn!(event, "{text}");
         self.records.send(Record::Event(EventRecord { event: event.to_owned(), text }));
     }
+}
+
+/// Where in ROS this gateway is, in words.
+fn place(config: &Config) -> String {
+    let of = |name: &str, default: &str| {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+        value.unwrap_or_else(|| default.to_owned())
+    };
+    let domain = config.domain().ok().flatten().map(|domain| domain.to_string());
+    let domain = domain.unwrap_or_else(|| of("ROS_DOMAIN_ID", "0"));
+    format!(
+        "ROS domain {domain}, discovery range {}",
+        of("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    )
 }

@@ -2,6 +2,7 @@
 
 use hopwatch_tap::{Durability, Qos, Reliability};
 use r2r::QosProfile;
+use r2r::hopwatch_msgs::msg::Census;
 pub(crate) use r2r::hopwatch_msgs::msg::RobotMessage;
 use std::env;
 use std::io::Read;
@@ -32,8 +33,35 @@ pub(crate) struct Plan<'a> {
 
 impl Peer {
     pub(crate) fn start(plan: Plan<'_>) -> Self {
+        Self::start_with(plan, &[])
+    }
+
+    /// With more of the variables that `publish` reads.
+    pub(crate) fn start_with(plan: Plan<'_>, more: &[(&str, &str)]) -> Self {
+        Self::spawn(Command::new(env::current_exe().unwrap()), plan, more)
+    }
+
+    /// With a /dev/shm of its own, and the network that all share: a container without the host's
+    /// IPC. `Err` tells why that can't be had here.
+    pub(crate) fn start_apart(plan: Plan<'_>) -> Result<Self, String> {
+        let unshare = |script: &str| {
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "--propagation", "private", "sh", "-c", script]);
+            command
+        };
+        let mount = "mount -t tmpfs tmpfs /dev/shm";
+        let tried = unshare(mount).output().map_err(|error| format!("unshare: {error}"))?;
+        if !tried.status.success() {
+            return Err(String::from_utf8_lossy(&tried.stderr).trim().to_owned());
+        }
+        let mut command = unshare(&format!("{mount} && exec \"$0\" \"$@\""));
+        command.arg(env::current_exe().unwrap());
+        Ok(Self::spawn(command, plan, &[]))
+    }
+
+    fn spawn(mut command: Command, plan: Plan<'_>, more: &[(&str, &str)]) -> Self {
         super::loopback_only();
-        let child = Command::new(env::current_exe().unwrap())
+        let child = command
             .args(["--exact", "peer::publish", "--ignored", "--nocapture"])
             .env("ROS_DOMAIN_ID", plan.domain.to_string())
             .env("PEER_TOPIC", plan.topic)
@@ -43,6 +71,7 @@ impl Peer {
             .env("PEER_COUNT", plan.count.to_string())
             .env("PEER_PERIOD_US", plan.period.as_micros().to_string())
             .env("PEER_WAIT", plan.wait.to_string())
+            .envs(more.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -112,8 +141,18 @@ fn publish() {
     } else {
         qos.volatile()
     };
+    if let Ok(ms) = env::var("PEER_DEADLINE_MS") {
+        qos = qos.deadline(Duration::from_millis(ms.parse().unwrap()));
+    }
     let context = r2r::Context::create().unwrap();
     let mut node = r2r::Node::create(context, NODE, "").unwrap();
+    if env::var_os("PEER_OTHER_TYPE").is_some() {
+        let _publisher = node.create_publisher::<Census>(&topic, qos).unwrap();
+        while !done.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        return;
+    }
     let publisher = node.create_publisher::<RobotMessage>(&topic, qos).unwrap();
     let done = || done.load(Ordering::Relaxed);
     while set("PEER_WAIT") == "true"

@@ -62,7 +62,9 @@ fn what_ros_refuses_is_a_clear_error() {
         (TapConfig { domain_id: Some(100_000), ..good() }, ["ROS domain 100000", "0 to 232"]),
     ] {
         let refused = format!("{config:?}");
-        let error = Tap::start(config, |_| {}).expect_err(&refused).to_string();
+        let error = Tap::start(config, |_| {}).expect_err(&refused);
+        assert!(error.is_wrong_usage(), "{error}");
+        let error = error.to_string();
         assert!(error.starts_with("failed to "), "{error}");
         for part in parts {
             assert!(error.contains(part), "{part:?} is missing in: {error}");
