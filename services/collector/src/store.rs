@@ -213,10 +213,12 @@ impl Store {
                 lane.gone.observe_account(&record.account);
                 lane.ledger.observe_account(&record.account);
             }
-            // Only the report asks for them.
-            Record::Clients(_) => {}
-            // Kept elsewhere, each of them.
-            Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Event(_) => {}
+            // Kept elsewhere, each of them; of pages' counters only the report asks.
+            Record::Trace(_)
+            | Record::Client(_)
+            | Record::Peer(_)
+            | Record::Event(_)
+            | Record::Clients(_) => {}
         }
     }
 
