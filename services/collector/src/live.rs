@@ -117,7 +117,8 @@ mod tests {
             config: Config::default(),
             allowed_origins: AllowedOrigins::default(),
             viewers: Arc::new(Semaphore::new(2)),
-            store: Mutex::new(Store::new(1)),
+            store: Mutex::new(Store::new(1, "run".to_owned())),
+            keeper: None,
             shutdown: Shutdown::new(),
         });
         let snapshots = start(Arc::clone(&shared));
