@@ -11,8 +11,10 @@ use hopwatch_wire::headers::{self, ServiceStamps};
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::client::conn::http1::SendRequest;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
@@ -98,7 +100,39 @@ impl Http1Config {
 /// How long to wait for a connection ahead of the first request.
 const WARM: Duration = Duration::from_secs(2);
 
-type Connection = SendRequest<Full<Bytes>>;
+/// A connection that is driven by the request that uses it, on the task of that request.
+///
+/// On a task of its own it would have to be woken for each request and each reply: two hand-overs
+/// between threads that a message would wait for. Nobody looks at an idle one, so what the
+/// service did to it meanwhile shows when it is taken up again.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    driver: Driver,
+}
+
+/// What reads and writes; gone when the connection has ended, which tells all who wait for it.
+type Driver = Option<Pin<Box<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>>>;
+
+impl Connection {
+    /// Whether it can take a request, once the reply before has been dealt with.
+    async fn is_ready(&mut self) -> bool {
+        drive(&mut self.driver, self.sender.ready()).await.is_ok()
+    }
+}
+
+/// Drives a connection until `work` is done, which waits for something of it.
+async fn drive<T>(driver: &mut Driver, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        // First, so that what was handed to it is written before anybody waits. How it ended is
+        // told to whoever waits for a reply.
+        if driver.as_mut().is_some_and(|driver| driver.poll_unpin(context).is_ready()) {
+            *driver = None;
+        }
+        work.as_mut().poll(context)
+    })
+    .await
+}
 
 /// A link over HTTP/1.1 with `TCP_NODELAY`.
 pub struct Http1 {
@@ -107,6 +141,14 @@ pub struct Http1 {
     fixed_headers: HeaderMap,
     clock: Arc<dyn Clock>,
     idle: Mutex<Vec<(Connection, Ns)>>,
+}
+
+/// What came of a request on one connection.
+enum Answered {
+    /// The whole reply.
+    Whole(http::response::Parts, Bytes),
+    /// Not a byte of it was sent.
+    Unsent(http::Request<Full<Bytes>>, hyper::Error),
 }
 
 /// The stamps of a call under way: they survive a timeout.
@@ -162,8 +204,7 @@ impl Http1 {
     /// The connection used last, if it is still good: the longest idle ones age out.
     async fn reuse(&self) -> Option<Connection> {
         while let Some(mut connection) = self.take_idle() {
-            // The reply before may have been read a moment before the connection notices.
-            if connection.ready().await.is_ok() {
+            if connection.is_ready().await {
                 return Some(connection);
             }
         }
@@ -177,7 +218,7 @@ impl Http1 {
             if since < oldest {
                 // What lies below was idle for even longer.
                 idle.clear();
-            } else if !connection.is_closed() {
+            } else {
                 return Some(connection);
             }
         }
@@ -194,13 +235,9 @@ impl Http1 {
             .await
             .map_err(|error| unreachable(&error))?;
         tcp.set_nodelay(true).map_err(|error| unreachable(&error))?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp))
-            .await
-            .map_err(|error| unreachable(&error))?;
-        // Ends with the connection; what goes wrong is told to the request.
-        tokio::spawn(connection);
-        sender.ready().await.map_err(|error| broken(&error))?;
-        Ok(sender)
+        let (sender, driver) =
+            http1::handshake(TokioIo::new(tcp)).await.map_err(|error| unreachable(&error))?;
+        Ok(Connection { sender, driver: Some(Box::pin(driver)) })
     }
 
     async fn exchange(
@@ -227,24 +264,42 @@ impl Http1 {
             };
             let now = self.clock.now();
             note(&|p| p.sent = Some(now));
-            match connection.try_send_request(message).await {
-                Ok(reply) => {
-                    let (parts, body) = reply.into_parts();
-                    let body = self.read(body).await?;
+            match self.answer(&mut connection, message).await? {
+                Answered::Whole(parts, body) => {
                     let ended = self.clock.now();
                     if !self.config.fresh {
                         self.keep(connection);
                     }
                     return accept(&parts, body).map(|reply| (reply, ended));
                 }
-                Err(mut error) => match error.take_message() {
-                    // The service closed an idle connection while we took it up: not a byte of
-                    // the request was sent, so it can be sent again without doing it twice.
-                    Some(unsent) if is_reused => outgoing = Some(unsent),
-                    _ => return Err(broken(&error.into_error())),
-                },
+                // The service closed an idle connection while we took it up: not a byte of the
+                // request was sent, so it can be sent again without doing it twice.
+                Answered::Unsent(message, _) if is_reused => outgoing = Some(message),
+                Answered::Unsent(_, error) => return Err(broken(&error)),
             }
         }
+    }
+
+    /// Sends a request and reads the whole reply.
+    async fn answer(
+        &self,
+        connection: &mut Connection,
+        message: http::Request<Full<Bytes>>,
+    ) -> Result<Answered, CallError> {
+        let replying = connection.sender.try_send_request(message);
+        let work = async {
+            match replying.await {
+                Ok(reply) => {
+                    let (parts, body) = reply.into_parts();
+                    Ok(Answered::Whole(parts, self.read(body).await?))
+                }
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => Ok(Answered::Unsent(unsent, error.into_error())),
+                    None => Err(broken(&error.into_error())),
+                },
+            }
+        };
+        drive(&mut connection.driver, work).await
     }
 
     fn outgoing(&self, request: &Request) -> http::Request<Full<Bytes>> {
