@@ -75,6 +75,9 @@ pub enum TapEvent {
         /// What doesn't fit and what to do, for the user.
         advice: String,
     },
+    /// Messages were taken, and no more are there: the tap waits next. What the sink does now delays the
+    /// next take as much as at any event, but nothing that has come already.
+    Idle,
     /// The ROS graph changed: somebody came or went, on whatever topic. It may be told more often
     /// than that.
     GraphChanged,
@@ -93,7 +96,7 @@ impl TapEvent {
     /// The index of the subscription that it is about; `None` when it is about none.
     pub fn subscription(&self) -> Option<usize> {
         match self {
-            Self::GraphChanged => None,
+            Self::GraphChanged | Self::Idle => None,
             Self::Taken { subscription, .. }
             | Self::Matched { subscription, .. }
             | Self::MessageLost { subscription, .. }

@@ -232,6 +232,8 @@ struct Listener {
     readers: Vec<Reader>,
     guard: GuardCondition,
     node: Rc<Node>,
+    /// A message was taken since the last wait.
+    took: bool,
 }
 
 /// So many failed takes in a row, without a message between them, end the tap: the middleware
@@ -249,7 +251,7 @@ impl Listener {
             .map(|wanted| Reader::new(Rc::clone(&node), wanted))
             .collect::<Result<Vec<_>, _>>()?;
         let wait_set = WaitSet::new(Rc::clone(node.context()), &readers)?;
-        Ok(Self { wait_set, readers, guard, node })
+        Ok(Self { wait_set, readers, guard, node, took: false })
     }
 
     /// Listens until it is told to stop.
@@ -286,6 +288,9 @@ impl Listener {
             if stop {
                 return Ok(());
             }
+            if std::mem::take(&mut self.took) {
+                sink(TapEvent::Idle);
+            }
             let until = self.readers.iter().filter_map(Reader::tell_at).min();
             let woken = self.wait_set.wait(&self.readers, &self.guard, &self.node, until)?;
             called = woken.called;
@@ -312,6 +317,7 @@ impl Listener {
                 match reader.take() {
                     Ok(Some(message)) => {
                         *failures = 0;
+                        self.took = true;
                         sink(TapEvent::Taken { subscription: index, message });
                     }
                     Ok(None) => {

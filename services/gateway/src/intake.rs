@@ -32,6 +32,7 @@ pub struct Arrival {
 /// Where messages wait for a worker.
 #[derive(Debug)]
 pub struct Intake {
+    workers: usize,
     capacity: usize,
     policy: DropPolicy,
     state: Mutex<State>,
@@ -49,9 +50,10 @@ struct State {
 }
 
 impl Intake {
-    /// An empty queue of `capacity` places, at least one.
-    pub fn new(capacity: usize, policy: DropPolicy) -> Self {
-        Self { capacity: capacity.max(1), policy, state: Mutex::default(), arrived: Notify::new() }
+    /// An empty queue of `capacity` places, at least one, for `workers` workers.
+    pub fn new(workers: usize, capacity: usize, policy: DropPolicy) -> Self {
+        let capacity = capacity.max(1);
+        Self { workers, capacity, policy, state: Mutex::default(), arrived: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -59,6 +61,9 @@ impl Intake {
     }
 
     /// Takes a message in; gives back the one that had to go for it, if the queue was full.
+    ///
+    /// Workers are told of it when others wait already. One that is alone may be started by
+    /// whoever brought it ([`Intake::start_alone`]), who has to ask once no more come.
     pub fn offer(&self, arrival: Arrival) -> Option<Arrival> {
         let mut state = self.state();
         state.taken += 1;
@@ -73,13 +78,32 @@ impl Intake {
             state.queue.push_back(arrival);
         }
         state.dropped += u64::from(dropped.is_some());
+        let others = state.queue.len() > 1;
         drop(state);
-        self.arrived.notify_one();
+        if others {
+            self.arrived.notify_one();
+        }
         dropped
     }
 
-    /// The next message, for a worker that is free: from now on it counts as being worked on.
-    /// `None` when the queue is closed.
+    /// The only message that waits, if a worker is free: it counts as being worked on, and the
+    /// caller is its worker.
+    pub fn start_alone(&self) -> Option<Arrival> {
+        let mut state = self.state();
+        let alone = state.queue.len() == 1 && !state.closed && state.working < self.places();
+        if !alone {
+            return None;
+        }
+        state.working += 1;
+        state.queue.pop_front()
+    }
+
+    fn places(&self) -> u64 {
+        u64::try_from(self.workers).unwrap_or(u64::MAX)
+    }
+
+    /// The next message, once a worker is free: from now on it counts as being worked on. `None`
+    /// when the queue is closed.
     pub async fn next(&self) -> Option<Arrival> {
         loop {
             {
@@ -87,7 +111,9 @@ impl Intake {
                 if state.closed {
                     return None;
                 }
-                if let Some(arrival) = state.queue.pop_front() {
+                if state.working < self.places()
+                    && let Some(arrival) = state.queue.pop_front()
+                {
                     state.working += 1;
                     return Some(arrival);
                 }
@@ -101,6 +127,8 @@ impl Intake {
         let mut state = self.state();
         state.working -= 1;
         state.finished += 1;
+        drop(state);
+        self.arrived.notify_one();
     }
 
     /// Closes the queue: nothing more is handed out. Gives back what still waited; each counts
@@ -163,7 +191,7 @@ pub(crate) mod tests {
         for (policy, gone, left) in
             [(DropPolicy::Oldest, 1, [2, 3]), (DropPolicy::Newest, 3, [1, 2])]
         {
-            let intake = Intake::new(2, policy);
+            let intake = Intake::new(9, 2, policy);
             assert!(intake.offer(arrival(1)).is_none());
             assert!(intake.offer(arrival(2)).is_none());
             assert_eq!(intake.offer(arrival(3)).as_ref().map(number), Some(gone));
@@ -175,7 +203,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_closed_queue_hands_out_nothing() {
-        let intake = Intake::new(4, DropPolicy::Oldest);
+        let intake = Intake::new(9, 4, DropPolicy::Oldest);
         intake.offer(arrival(1));
         assert_eq!(intake.close().iter().map(number).collect::<Vec<_>>(), [1]);
         assert!(intake.next().await.is_none());
@@ -187,24 +215,31 @@ pub(crate) mod tests {
         /// taken = dropped + queued + working + finished, after every step.
         #[test]
         fn counters_reconcile_after_every_step(
-            steps in prop::collection::vec(0u8..4, 1..200),
+            steps in prop::collection::vec(0u8..5, 1..200),
             capacity in 1usize..5,
+            workers in 1usize..4,
             newest in any::<bool>(),
         ) {
             let policy = if newest { DropPolicy::Newest } else { DropPolicy::Oldest };
-            let intake = Intake::new(capacity, policy);
+            let intake = Intake::new(workers, capacity, policy);
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             for (i, step) in steps.iter().enumerate() {
                 let before = intake.counters("l");
                 match step {
                     0 | 1 => drop(intake.offer(arrival(i as u64))),
-                    2 if before.queued > 0 => drop(runtime.block_on(intake.next())),
+                    2 if before.queued > 0 && before.working < workers as u64 => {
+                        drop(runtime.block_on(intake.next()));
+                    }
+                    4 => {
+                        let alone = before.queued == 1 && before.working < workers as u64;
+                        prop_assert_eq!(intake.start_alone().is_some(), alone);
+                    }
                     3 if before.working > 0 => intake.finished(),
                     _ => {}
                 }
                 let c = intake.counters("l");
                 prop_assert_eq!(c.taken, c.queue_dropped + c.queued + c.working + c.finished);
-                prop_assert!(c.queued <= capacity as u64);
+                prop_assert!(c.queued <= capacity as u64 && c.working <= workers as u64);
             }
             intake.close();
             let c = intake.counters("l");

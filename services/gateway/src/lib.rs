@@ -25,7 +25,7 @@ use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{Http1, Http1Config, Link, Peer, RecordSender, RecordSenderConfig, Target};
 use hopwatch_wire::record::{LaneRecord, Record, TraceRecord};
 use intake::Intake;
-use pipeline::Pipeline;
+use pipeline::{Pipeline, UnderWay};
 use ros::Source;
 use serde_json::json;
 use std::sync::Arc;
@@ -139,12 +139,12 @@ fn assemble(
     Arc::new(Pipeline {
         lane: config.lane(),
         clock,
-        intake: Arc::new(Intake::new(queue, config.drop_policy)),
+        intake: Arc::new(Intake::new(workers, queue, config.drop_policy)),
         ai,
         web,
         ai_timeout: config.ai_timeout(),
         web_timeout: config.web_timeout(),
-        workers,
+        under_way: UnderWay::default(),
         drain: Duration::from_millis(config.drain_ms),
         record: Box::new(move |trace| {
             records.send(Record::Trace(Box::new(TraceRecord::from(trace))));

@@ -13,8 +13,9 @@ use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Outcome, Stage, T
 use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 /// Everything a worker needs.
@@ -33,12 +34,19 @@ pub struct Pipeline {
     pub ai_timeout: Duration,
     /// How long the web service may take.
     pub web_timeout: Duration,
-    /// Messages worked on at once.
-    pub workers: usize,
     /// How long messages under way may take to end at a shutdown.
     pub drain: Duration,
     /// Takes what became of each message.
     pub record: Box<dyn Fn(&Trace) + Send + Sync>,
+    /// Messages under way.
+    pub under_way: UnderWay,
+}
+
+/// Messages under way, and the wish that they end.
+#[derive(Default)]
+pub struct UnderWay {
+    tasks: TaskTracker,
+    abandon: Shutdown,
 }
 
 impl Pipeline {
@@ -54,42 +62,49 @@ impl Pipeline {
     /// Works until the shutdown begins; then lets messages under way end for the drain time and
     /// abandons the rest, each with its record.
     pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
-        let places = Arc::new(Semaphore::new(self.workers));
-        let tracker = TaskTracker::new();
-        let abandon = Shutdown::new();
+        let UnderWay { tasks, abandon } = &self.under_way;
         loop {
-            let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
-                () = shutdown.begun() => break,
-            };
             let arrival = tokio::select! {
                 arrival = self.intake.next() => arrival,
                 () = shutdown.begun() => break,
             };
-            let (Ok(place), Some(arrival)) = (place, arrival) else { break };
-            let started = self.clock.now();
-            let (pipeline, abandon) = (Arc::clone(&self), abandon.clone());
-            tracker.spawn(async move {
-                let work = pipeline.work(&arrival, started, &abandon);
-                if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-                    let mut trace = message::bare(&arrival, &pipeline.lane, pipeline.clock.id());
-                    trace.detail = Some("a worker of the gateway panicked".to_owned());
-                    (pipeline.record)(&trace);
-                }
-                // Recorded before it counts as finished: who sees the counter finds the record.
-                pipeline.intake.finished();
-                drop(place);
-            });
+            let Some(arrival) = arrival else { break };
+            tasks.spawn(Arc::clone(&self).worker(arrival, self.clock.now()));
         }
-        tracker.close();
-        if tokio::time::timeout(self.drain, tracker.wait()).await.is_err() {
+        tasks.close();
+        if tokio::time::timeout(self.drain, tasks.wait()).await.is_err() {
             abandon.begin();
-            tracker.wait().await;
+            tasks.wait().await;
         }
         for arrival in self.intake.close() {
             let (trace, _) = message::open(&arrival, &self.lane, self.clock.id());
             (self.record)(&trace);
         }
+    }
+
+    /// Starts the message that waits alone, if one does and a worker is free, on this very
+    /// thread: its request is on the wire before any other thread has been woken, which would
+    /// cost more than all the rest. Whatever it has to wait for is waited for elsewhere.
+    pub fn start_here(self: &Arc<Self>, runtime: &Handle) {
+        let Some(arrival) = self.intake.start_alone() else { return };
+        let _entered = runtime.enter();
+        let mut work = Arc::clone(self).worker(arrival, self.clock.now()).boxed();
+        // Nobody needs to be woken: what isn't done yet is asked again right away.
+        if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.under_way.tasks.spawn_on(work, runtime);
+        }
+    }
+
+    /// One message, and its place: whatever happens, it is finished once and has one record.
+    async fn worker(self: Arc<Self>, arrival: Arrival, started: i64) {
+        let work = self.work(&arrival, started, &self.under_way.abandon);
+        if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+            let mut trace = message::bare(&arrival, &self.lane, self.clock.id());
+            trace.detail = Some("a worker of the gateway panicked".to_owned());
+            (self.record)(&trace);
+        }
+        // Recorded before it counts as finished: who sees the counter finds the record.
+        self.intake.finished();
     }
 
     /// One message; whatever happens, it ends with one record.

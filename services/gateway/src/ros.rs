@@ -21,6 +21,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// The topic of the robots' own counts.
@@ -200,9 +201,13 @@ impl Source {
         let (alive, ended) = oneshot::channel();
         let source = Arc::clone(self);
         let mut seen = Seen::default();
+        let runtime = Handle::current();
         let tap = Tap::start(tap_config, move |event| {
             let _alive = &alive;
-            source.take(event, &mut seen);
+            match event {
+                TapEvent::Idle => source.pipeline.start_here(&runtime),
+                event => source.take(event, &mut seen),
+            }
         })?;
         Ok((tap, ended))
     }

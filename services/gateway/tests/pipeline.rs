@@ -9,7 +9,7 @@ use hopwatch_analysis::{decompose, stability};
 use hopwatch_clocksync::WallBracket;
 use hopwatch_gateway::config::DropPolicy;
 use hopwatch_gateway::intake::{Arrival, Intake};
-use hopwatch_gateway::pipeline::Pipeline;
+use hopwatch_gateway::pipeline::{Pipeline, UnderWay};
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Reply, Request};
 use hopwatch_model::{ClockId, Failure, Ns, Outcome, PublisherId, Stage, Trace};
@@ -120,12 +120,12 @@ fn world(setup: &Setup) -> World {
     let pipeline = Arc::new(Pipeline {
         lane: "lane".into(),
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
-        intake: Arc::new(Intake::new(setup.queue, DropPolicy::Oldest)),
+        intake: Arc::new(Intake::new(setup.workers, setup.queue, DropPolicy::Oldest)),
         ai: Arc::new(ai),
         web: Arc::new(web),
         ai_timeout: Duration::from_secs(5),
         web_timeout: Duration::from_secs(2),
-        workers: setup.workers,
+        under_way: UnderWay::default(),
         drain: Duration::from_secs(2),
         record: Box::new(move |trace: &Trace| sink.lock().unwrap().push(trace.clone())),
     });
@@ -159,6 +159,8 @@ impl World {
         if let Some(dropped) = self.pipeline.intake.offer(arrival) {
             self.pipeline.drop_from_queue(&dropped);
         }
+        // No more came with it.
+        self.pipeline.start_here(&tokio::runtime::Handle::current());
     }
 
     /// Sends `n` messages `period` apart, lets everything end, and returns what became of them.
