@@ -147,10 +147,15 @@ function Way({ message }: { message: MessageView }) {
     <div class="way">
       {message.detail !== null && <p>{message.detail}</p>}
       <ul>
-        {message.legs.map(({ leg, class: kind, ns }, i) => (
+        {message.legs.map(({ leg, class: kind, ns, half_ns }, i) => (
           <li key={`${leg} ${i}`}>
             <Swatch of={kind} shade={info(leg).shade} /> {legName(leg)}{" "}
             <b class={ns < 0 ? "warn" : ""}>{durationText(ns)}</b>{" "}
+            {half_ns >= 1000 && (
+              <span data-testid="leg-half-width" data-ns={half_ns}>
+                ± {durationText(half_ns)}{" "}
+              </span>
+            )}
             <small class="quiet">
               {CLASSES[kind].name}
               {info(leg).says !== "" && `, ${info(leg).says}`}
