@@ -5,7 +5,7 @@ use crate::clock_report::{ClockReport, clock_reports};
 use crate::clocks::Clocks;
 use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
-use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
+use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ns, Outcome, PeerExchange, Trace,
@@ -142,6 +142,7 @@ pub fn report(
             glass.entry(ack.id).or_default().push(of_trace);
         }
     }
+    let wanted = Wanted { limit_ns: budget.total_ns, ..Wanted::default() };
     let lanes: Vec<LaneReport> = accounts
         .iter()
         .map(|(info, account)| {
@@ -155,7 +156,7 @@ pub fn report(
                 census: account.ledger.census().collect(),
                 clocks: &clocks,
             };
-            figures(&lane, account.ledger.ledger(true))
+            figures(&lane, account.ledger.ledger(true), &wanted)
         })
         .collect();
     let mut broadcasters = data.broadcasters.clone();

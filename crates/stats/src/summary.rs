@@ -50,7 +50,7 @@ pub struct Summary {
     pub p95_upper_ns: Option<i64>,
     /// The same of the 99th percentile; needs 299.
     pub p99_upper_ns: Option<i64>,
-    /// Two modes: then the mean and the standard deviation describe no value (METHOD 18). `None`
+    /// Two modes: then the mean and the standard deviation describe no value (METHOD 18). `null`
     /// where none were found, or not looked for, as in fewer than 30 values.
     pub modes: Option<Modes>,
 }
