@@ -179,7 +179,9 @@ fn made_of(out: &mut String, lane: &LaneReport) {
     );
     for leg in p50.legs.keys() {
         let share = lane.variance_shares.as_ref().and_then(|shares| shares.get(leg));
-        let share = share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        let share = share.map_or("–".to_owned(), |share| {
+            format!("{:.1} %", (share * 1e3).round() / 10.0 + 0.0)
+        });
         let means = [p50, p95, p99].map(|near| maybe(Some(near.leg(*leg)))).join(" | ");
         put(out, &format!("| {} | {means} | {share} |", cell(leg.name())));
     }
