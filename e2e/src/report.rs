@@ -159,6 +159,8 @@ impl Ledger {
 pub struct Figures {
     /// How many.
     pub n: usize,
+    /// What they are worth when each depends on the one before.
+    pub n_eff: usize,
     /// Mean.
     pub mean_ns: Option<f64>,
     /// Standard deviation.

@@ -34,7 +34,9 @@ fn at_500_hz_every_loss_has_a_name() {
     let rows = ended.traces();
     legs_add_up(&rows);
     figures_are_of_the_traces(report.lane(), &rows);
-    assert!(report.lane().classes["total"].p99_ci_ns.1.is_some(), "n is large enough now");
+    // METHOD 12: 368 independent messages have an upper end; a burst of slow ones is worth less.
+    let total = &report.lane().classes["total"];
+    assert_eq!(total.p99_ci_ns.1.is_some(), total.n_eff >= 368, "{total:?}");
     table_fits(&ended.stdout);
 }
 

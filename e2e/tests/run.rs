@@ -143,6 +143,7 @@ fn json_has_its_keys(ended: &Ended) {
         lane,
         &["name", "qos", "transport", "ledger", "stability", "classes", "legs", "s1", "oddities"],
     );
+    has(lane, &["breakdown", "variance_shares", "over_published", "rates", "delivery_gap"]);
     has(&lane["classes"], &["ai", "transport", "overhead", "communication", "total"]);
     has(&lane["s1"], &["ai", "web", "overhead", "total"]);
     let rows = ["classes", "s1", "legs"].iter().flat_map(|of| lane[of].as_object().unwrap());
@@ -151,6 +152,10 @@ fn json_has_its_keys(ended: &Ended) {
             figures,
             &[
                 "n",
+                "n_eff",
+                "modes",
+                "p50_ci_ns",
+                "p95_ci_ns",
                 "mean_ns",
                 "sd_ns",
                 "min_ns",

@@ -106,8 +106,8 @@ impl Budget {
 mod tests {
     use super::*;
     use crate::clocks::Clocks;
-    use crate::lane::figures;
     use crate::lane::tests::{delivered, lane_of};
+    use crate::lane::{Wanted, figures};
     use crate::ledger::LedgerBuilder;
 
     fn lane(ai: Ns) -> LaneReport {
@@ -118,7 +118,7 @@ mod tests {
         }
         let clocks = Clocks::default();
         let data = lane_of(&traces, &clocks);
-        figures(&data, ledger.ledger(true))
+        figures(&data, ledger.ledger(true), &Wanted::default())
     }
 
     #[test]
@@ -134,7 +134,8 @@ mod tests {
     fn nothing_measured_is_no_pass() {
         assert!(!Budget::default().judge(&[]).passed);
         let clocks = Clocks::default();
-        let empty = figures(&lane_of(&[], &clocks), LedgerBuilder::new().ledger(true));
+        let nothing = LedgerBuilder::new().ledger(true);
+        let empty = figures(&lane_of(&[], &clocks), nothing, &Wanted::default());
         let judged = Budget { min_delivered: Some(0.0), ..Budget::default() }.judge(&[empty]);
         assert!(judged.checks.iter().all(|check| !check.passed), "{judged:?}");
     }

@@ -1,11 +1,12 @@
 //! report.md: the same figures for pasting.
 
 use crate::lane::{LaneReport, Row};
+use crate::remarks::{flow, moments, remarks};
 use crate::report::Report;
 use crate::table::{ledger_lines, page_lines};
-use crate::units::{duration, maybe};
+use crate::units::maybe;
 use hopwatch_model::Leg;
-use hopwatch_stats::Summary;
+use hopwatch_stats::{Interval, Summary};
 use std::fmt::Write;
 
 /// The whole report as Markdown.
@@ -80,20 +81,22 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
         let (kind, subject) = (cell(&finding.kind), cell(&finding.subject));
         put(out, &format!("- **{kind}** ({subject}): {}", cell(&finding.text)));
     }
-    put(out, "");
     if lane.stability.unstable {
+        for text in flow(lane) {
+            put(out, &format!("- {}", cell(&text)));
+        }
+        put(out, "");
         return;
     }
+    for text in remarks(lane) {
+        put(out, &format!("- {}", cell(&text)));
+    }
+    put(out, "");
     head(out, "taken → web_acked");
     for row in Row::ALL {
         figures(out, row.name(), &lane.classes[&row]);
     }
-    let ci = lane.classes[&Row::Total].p99_ci_ns;
-    let upper = match ci.hi {
-        Some(hi) => maybe(Some(hi)),
-        None => format!("no upper bound at n = {}", lane.classes[&Row::Total].n),
-    };
-    put(out, &format!("\n95 % interval of the P99 total: {} to {upper}\n", maybe(ci.lo)));
+    put(out, "");
     head(out, "longer spans");
     for (name, span) in &lane.spans {
         let exact = if span.width.exact { " (exact)" } else { "" };
@@ -106,6 +109,8 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
         let said = f.width.said().map(|said| format!(", {said}")).unwrap_or_default();
         figures(out, &format!("{leg} ({}){said}", f.class), &f.summary);
     }
+    intervals(out, lane);
+    made_of(out, lane);
     if lane.legs.contains_key(&Leg::AiRoundTrip) {
         put(out, "\nAI includes its transport: the service does not tell its own time.");
     }
@@ -136,14 +141,69 @@ fn head(out: &mut String, what: &str) {
     );
 }
 
+/// How sure the quantiles are: of every class, span and leg that occurred.
+fn intervals(out: &mut String, lane: &LaneReport) {
+    put(
+        out,
+        "\n95 % intervals, and what P95 and P99 are at most (95 %, each for itself); ≥: so few \
+         messages have no upper bound\n\n\
+         | | n\\_eff of n | P50 | P95 | P99 | P95 at most | P99 at most |\n\
+         |---|---|---|---|---|---|---|",
+    );
+    let classes = Row::ALL.iter().map(|row| (row.name(), &lane.classes[row]));
+    let spans = lane.spans.iter().map(|(name, span)| (*name, &span.summary));
+    let legs = lane.legs.iter().map(|(leg, f)| (leg.name(), &f.summary));
+    for (name, s) in classes.chain(spans).chain(legs).filter(|(_, s)| s.n > 0) {
+        let of = |ci: Interval| match (ci.lo, ci.hi) {
+            (lo, Some(hi)) => format!("{} to {}", maybe(lo), maybe(Some(hi))),
+            (Some(lo), None) => format!("≥ {}", maybe(Some(lo))),
+            (None, None) => "–".to_owned(),
+        };
+        let (p50, p95, p99) = (of(s.p50_ci_ns), of(s.p95_ci_ns), of(s.p99_ci_ns));
+        let (most95, most99) = (maybe(s.p95_upper_ns), maybe(s.p99_upper_ns));
+        let (n_eff, n) = (s.n_eff, s.n);
+        let row = format!("| {n_eff} of {n} | {p50} | {p95} | {p99} | {most95} | {most99} |");
+        put(out, &format!("| {} {row}", cell(name)));
+    }
+}
+
+/// The legs near the quantiles of the total, and their part in its variance.
+fn made_of(out: &mut String, lane: &LaneReport) {
+    let [p50, p95, p99] = &lane.breakdown[..] else { return };
+    put(out, "\nWhat the total is made of: means of the messages near its quantiles\n");
+    let heads = [p50, p95, p99].map(|near| {
+        format!(
+            "near {} (n = {}, {} to {})",
+            near.near.to_uppercase(),
+            near.n,
+            maybe(Some(near.lo_ns)),
+            maybe(Some(near.hi_ns))
+        )
+    });
+    put(
+        out,
+        &format!("| leg | {} | part of the variance |\n|---|---|---|---|---|", heads.join(" | ")),
+    );
+    for leg in p50.legs.keys() {
+        let share = lane.variance_shares.as_ref().and_then(|shares| shares.get(leg));
+        let share = share.map_or("–".to_owned(), |share| {
+            format!("{:.1} %", (share * 1e3).round() / 10.0 + 0.0)
+        });
+        let means = [p50, p95, p99].map(|near| maybe(Some(near.leg(*leg)))).join(" | ");
+        put(out, &format!("| {} | {means} | {share} |", cell(leg.name())));
+    }
+    let totals = [p50, p95, p99].map(|near| maybe(Some(near.mean_ns))).join(" | ");
+    put(out, &format!("| total | {totals} | |"));
+}
+
 fn figures(out: &mut String, name: &str, s: &Summary) {
-    let float = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), duration);
+    let [mean, sd] = moments(s);
     let _infallible = writeln!(
         out,
         "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
         s.n,
-        float(s.mean_ns),
-        float(s.sd_ns),
+        mean,
+        sd,
         maybe(s.min_ns),
         maybe(s.p50_ns),
         maybe(s.p75_ns),

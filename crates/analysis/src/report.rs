@@ -5,7 +5,7 @@ use crate::clock_report::{ClockReport, clock_reports};
 use crate::clocks::Clocks;
 use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
-use crate::lane::{LaneData, LaneInfo, LaneReport, figures, taken_ns};
+use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
@@ -147,6 +147,7 @@ pub fn report(
             glass.entry(ack.id).or_default().push(of_trace);
         }
     }
+    let wanted = Wanted { limit_ns: budget.total_ns, ..Wanted::default() };
     let lanes: Vec<LaneReport> = accounts
         .iter()
         .map(|(info, account)| {
@@ -160,7 +161,7 @@ pub fn report(
                 census: account.ledger.census().collect(),
                 clocks: &clocks,
             };
-            figures(&lane, account.ledger.ledger(true))
+            figures(&lane, account.ledger.ledger(true), &wanted)
         })
         .collect();
     let mut broadcasters = data.broadcasters.clone();

@@ -11,7 +11,7 @@ pub(crate) fn dataset() -> Dataset {
     let mut traces: Vec<Trace> = (1..=60u64)
         .map(|n| {
             let i = i64::try_from(n).unwrap();
-            delivered(i * S, n, S + i * 10_000)
+            delivered(i * S, n, S + i * 37 % 61 * 10_000)
         })
         .collect();
     traces[9].outcome = Outcome::ServiceFailed(Stage::Ai, Failure::Failed);

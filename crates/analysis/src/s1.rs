@@ -29,7 +29,7 @@ pub struct S1Table {
 }
 
 impl S1Table {
-    /// From the stamps and totals of messages that went the whole way.
+    /// From the stamps and totals of messages that went the whole way, in the order of the takes.
     pub fn of<'a>(whole: impl Iterator<Item = (&'a Stamps, Ns)>) -> Self {
         let (mut ai, mut web, mut rest, mut all) = (vec![], vec![], vec![], vec![]);
         for (stamps, total) in whole {
@@ -46,9 +46,9 @@ impl S1Table {
                 all.push(total);
             }
         }
-        let total = Summary::of(all);
+        let total = Summary::of_series(all);
         let row = |values| {
-            let summary = Summary::of(values);
+            let summary = Summary::of_series(values);
             let share_percent = summary.mean_ns.zip(total.mean_ns).map(|(a, b)| 100.0 * a / b);
             S1Row { summary, share_percent }
         };

@@ -1,8 +1,9 @@
 //! The table that `hopwatch run` prints: at most 100 columns.
 
 use crate::lane::{LaneReport, Row};
+use crate::remarks::{flow, moments, remarks};
 use crate::report::Report;
-use crate::units::{duration, maybe, plain};
+use crate::units::{maybe, plain};
 use hopwatch_model::{ClientCounters, Failure, Ledger, Leg};
 use hopwatch_stats::Summary;
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     }
     if lane.stability.unstable {
         wrapped(out, &lane.stability.reason);
+        for text in flow(lane) {
+            wrapped(out, &text);
+        }
         said(out, lane);
         return;
     }
@@ -59,18 +63,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
         }
     }
     line(out, "");
-    let bound = match lane.classes[&Row::Total].p99_ci_ns {
-        _ if lane.classes[&Row::Total].n == 0 => "no message went the whole way".to_owned(),
-        hopwatch_stats::Interval { lo, hi: Some(hi) } => {
-            format!("P99 total lies within [{}, {}] (95 %)", maybe(lo), maybe(Some(hi)))
-        }
-        hopwatch_stats::Interval { lo, hi: None } => format!(
-            "P99 total is at least {} (97.5 %); no upper bound at n = {}",
-            maybe(lo),
-            lane.classes[&Row::Total].n
-        ),
-    };
-    line(out, &bound);
+    for text in remarks(lane) {
+        wrapped(out, &text);
+    }
     if lane.legs.contains_key(&Leg::AiRoundTrip) {
         line(out, "AI includes its transport: the service does not tell its own time");
     }
@@ -181,13 +176,14 @@ fn failures(fate: &mut impl FnMut(&str, u64), stage: &str, failed: &BTreeMap<Fai
 }
 
 fn figures(out: &mut String, name: &str, s: &Summary) {
+    let [mean, sd] = moments(s);
     row(
         out,
         [
             name.to_owned(),
             s.n.to_string(),
-            s.mean_ns.map_or_else(|| "–".to_owned(), duration),
-            s.sd_ns.map_or_else(|| "–".to_owned(), duration),
+            mean,
+            sd,
             maybe(s.min_ns),
             maybe(s.p50_ns),
             maybe(s.p90_ns),

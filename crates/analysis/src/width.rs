@@ -2,7 +2,7 @@
 
 use crate::units::maybe;
 use hopwatch_model::Ns;
-use hopwatch_stats::Summary;
+use hopwatch_stats::quantile;
 use serde::Serialize;
 
 /// Below this half-width an interval is taken for a figure, however small the figure.
@@ -30,26 +30,26 @@ impl Width {
     /// From (middle, half-width) of each message, and the P50 of the middles.
     pub(crate) fn of(lengths: &[(Ns, Ns)], p50: Option<Ns>) -> Self {
         let exact = lengths.iter().all(|(_, half)| *half == 0);
-        let half = Summary::of(lengths.iter().map(|(_, half)| *half).collect());
-        let half_width_ns = half.p50_ns.unwrap_or(0);
-        let tenth = p50.unwrap_or(0).saturating_abs() / 10;
-        let of = |end: fn(Ns, Ns) -> Ns| {
-            Summary::of(lengths.iter().map(|(ns, half)| end(*ns, *half)).collect())
+        let sorted = |of: fn(Ns, Ns) -> Ns| {
+            let mut values: Vec<Ns> = lengths.iter().map(|(ns, half)| of(*ns, *half)).collect();
+            values.sort_unstable();
+            values
         };
+        let half_width_ns = quantile(&sorted(|_, half| half), 500).unwrap_or(0);
+        let tenth = p50.unwrap_or(0).saturating_abs() / 10;
         // Each truth lies between its ends, so each quantile of the truths lies between those of
         // the ends.
-        let within = |of_summary: fn(&Summary) -> Option<Ns>| {
-            if exact {
-                return None;
-            }
-            of_summary(&of(Ns::saturating_sub)).zip(of_summary(&of(Ns::saturating_add)))
+        let ends = (!exact).then(|| (sorted(Ns::saturating_sub), sorted(Ns::saturating_add)));
+        let within = |thousandths| {
+            let (lo, hi) = ends.as_ref()?;
+            quantile(lo, thousandths).zip(quantile(hi, thousandths))
         };
         Self {
             exact,
             half_width_ns,
             resolved: half_width_ns <= tenth.max(TENTH_MS),
-            p50_within_ns: within(|s| s.p50_ns),
-            p99_within_ns: within(|s| s.p99_ns),
+            p50_within_ns: within(500),
+            p99_within_ns: within(990),
         }
     }
 
@@ -88,6 +88,7 @@ const SAID: Ns = 1_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hopwatch_stats::Summary;
 
     fn of(lengths: &[(Ns, Ns)]) -> Width {
         Width::of(lengths, Summary::of(lengths.iter().map(|(ns, _)| *ns).collect()).p50_ns)

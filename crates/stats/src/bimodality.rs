@@ -19,6 +19,7 @@ const SHAPE_RATIO: f64 = 10.0;
 
 /// Two modes of a sample of durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Modes {
     /// The values below the valley.
     pub low: Mode,
@@ -32,6 +33,7 @@ pub struct Modes {
 
 /// One of two modes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Mode {
     /// The median of its values, in ns.
     pub center_ns: i64,
@@ -43,6 +45,7 @@ pub struct Mode {
 
 /// What two modes are claimed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// One mode is rejected at 5 %.

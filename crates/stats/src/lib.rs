@@ -7,6 +7,7 @@ mod autocorrelation;
 mod bimodality;
 mod breakdown;
 mod histogram;
+mod proportion;
 mod quantile;
 mod shares;
 mod summary;
@@ -20,6 +21,7 @@ pub use autocorrelation::{
 pub use bimodality::{Evidence, Mode, Modes};
 pub use breakdown::{Breakdown, breakdown};
 pub use histogram::{HIGHEST_NS, Histogram, HistogramError, HistogramQuantile};
+pub use proportion::proportion_interval;
 pub use quantile::{
     Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,

@@ -1,7 +1,12 @@
 //! The summary of a sample: what a report prints of a class or a leg.
 
-use crate::quantile::{Interval, quantile, quantile_interval};
+use crate::autocorrelation::{Autocorrelation, quantile_interval_effective};
+use crate::bimodality::Modes;
+use crate::quantile::{Interval, quantile};
 use serde::Serialize;
+
+/// Fewer values are not looked at for modes: of them only the shape could be told.
+const MIN_MODES_VALUES: usize = 30;
 
 /// Count, moments and quantiles of a sample of durations in nanoseconds.
 ///
@@ -11,6 +16,9 @@ use serde::Serialize;
 pub struct Summary {
     /// How many values.
     pub n: usize,
+    /// How many independent values they are worth: `n`, or less where each depends on the one
+    /// before (METHOD 12). Intervals and bounds are those of so many.
+    pub n_eff: usize,
     /// Arithmetic mean.
     pub mean_ns: Option<f64>,
     /// Sample standard deviation (n − 1); `None` for fewer than two values.
@@ -29,9 +37,22 @@ pub struct Summary {
     pub p95_ns: Option<i64>,
     /// 99th percentile.
     pub p99_ns: Option<i64>,
-    /// Two-sided 95 % order-statistic interval of the 99th percentile.
+    /// Two-sided 95 % order-statistic interval of the median.
+    #[cfg_attr(feature = "ts", ts(type = "[number | null, number | null]"))]
+    pub p50_ci_ns: Interval,
+    /// The same of the 95th percentile.
+    #[cfg_attr(feature = "ts", ts(type = "[number | null, number | null]"))]
+    pub p95_ci_ns: Interval,
+    /// The same of the 99th percentile.
     #[cfg_attr(feature = "ts", ts(type = "[number | null, number | null]"))]
     pub p99_ci_ns: Interval,
+    /// One-sided 95 % upper bound of the 95th percentile; needs 59 independent values.
+    pub p95_upper_ns: Option<i64>,
+    /// The same of the 99th percentile; needs 299.
+    pub p99_upper_ns: Option<i64>,
+    /// Two modes: then the mean and the standard deviation describe no value (METHOD 18). `null`
+    /// where none were found, or not looked for, as in fewer than 30 values.
+    pub modes: Option<Modes>,
 }
 
 impl Summary {
@@ -39,23 +60,51 @@ impl Summary {
     #[must_use]
     pub fn without_quantiles(self) -> Self {
         let none = None;
+        let open = Interval { lo: None, hi: None };
         Self {
             p50_ns: none,
             p75_ns: none,
             p90_ns: none,
             p95_ns: none,
             p99_ns: none,
-            p99_ci_ns: Interval { lo: None, hi: None },
+            p50_ci_ns: open,
+            p95_ci_ns: open,
+            p99_ci_ns: open,
+            p95_upper_ns: none,
+            p99_upper_ns: none,
+            modes: None,
             ..self
         }
     }
 
-    /// Summarises `values`; the order in which they come makes no difference to any digit.
+    /// Summarises values that come in no order; it makes no difference to any digit.
+    pub fn of(values: Vec<i64>) -> Self {
+        let n = values.len();
+        Self::of_effective(values, n, None)
+    }
+
+    /// Summarises a series in the order in which its values came, which tells what they are worth
+    /// together: their [`n_eff`](Self::n_eff).
+    pub fn of_series(series: Vec<i64>) -> Self {
+        let n_eff = Self::worth(&series);
+        Self::of_effective(series, n_eff, None)
+    }
+
+    /// The same, and looks for two modes; the clock behind the values has this resolution.
+    pub fn of_series_with_modes(series: Vec<i64>, resolution_ns: i64) -> Self {
+        let n_eff = Self::worth(&series);
+        Self::of_effective(series, n_eff, Some(resolution_ns))
+    }
+
+    fn worth(series: &[i64]) -> usize {
+        Autocorrelation::of(series).map_or(series.len(), |found| found.n_eff)
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "a mean of durations is meant to be a float; i128 sums keep the inputs exact"
     )]
-    pub fn of(mut values: Vec<i64>) -> Self {
+    fn of_effective(mut values: Vec<i64>, n_eff: usize, resolution_ns: Option<i64>) -> Self {
         values.sort_unstable();
         let sorted = values.as_slice();
         let n = sorted.len();
@@ -68,8 +117,12 @@ impl Summary {
             (squares / (n - 1) as f64).sqrt()
         });
         let p = |thousandths| quantile(sorted, thousandths);
+        let within = |thousandths| quantile_interval_effective(sorted, thousandths, n_eff, 0.95);
+        // A two-sided interval leaves half of the rest on either side: 5 % above one with 90 %.
+        let below = |thousandths| quantile_interval_effective(sorted, thousandths, n_eff, 0.9).hi;
         Self {
             n,
+            n_eff,
             mean_ns: mean,
             sd_ns: sd,
             min_ns: sorted.first().copied(),
@@ -79,7 +132,14 @@ impl Summary {
             p90_ns: p(900),
             p95_ns: p(950),
             p99_ns: p(990),
-            p99_ci_ns: quantile_interval(sorted, 990, 0.95),
+            p50_ci_ns: within(500),
+            p95_ci_ns: within(950),
+            p99_ci_ns: within(990),
+            p95_upper_ns: below(950),
+            p99_upper_ns: below(990),
+            modes: resolution_ns
+                .filter(|_| n >= MIN_MODES_VALUES)
+                .and_then(|resolution| Modes::find(sorted, resolution)),
         }
     }
 }
@@ -87,6 +147,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantile::quantile_interval;
 
     #[test]
     fn a_known_sample() {
@@ -110,6 +171,47 @@ mod tests {
         let mut backward = forward.clone();
         backward.reverse();
         assert_eq!(Summary::of(forward), Summary::of(backward));
+    }
+
+    /// METHOD 12: what 58, 59, 299 and 368 values allow to be said.
+    #[test]
+    fn bounds_come_with_enough_values() {
+        let upper = |n: i64| {
+            let s = Summary::of((1..=n).collect());
+            (s.p95_upper_ns, s.p99_upper_ns, s.p95_ci_ns.hi, s.p99_ci_ns.hi)
+        };
+        assert_eq!(upper(58), (None, None, None, None));
+        assert_eq!(upper(59), (Some(59), None, None, None));
+        assert_eq!(upper(72), (Some(72), None, Some(72), None));
+        assert_eq!(upper(298), (Some(290), None, Some(291), None));
+        assert_eq!(upper(299), (Some(291), Some(299), Some(292), None));
+        assert_eq!(upper(368).3, Some(368));
+        assert_eq!(
+            Summary::of((1..=100).collect()).p50_ci_ns,
+            quantile_interval(&(1..=100).collect::<Vec<_>>(), 500, 0.95)
+        );
+    }
+
+    /// Each value ten times in a row: r₁ is near 0.9, and 1000 values are worth some 50.
+    #[test]
+    fn a_series_that_repeats_itself_is_worth_less() {
+        let series: Vec<i64> = (0..1000).map(|i| (i / 10) * 7919 % 101).collect();
+        let (independent, s) = (Summary::of(series.clone()), Summary::of_series(series));
+        assert_eq!(independent.n_eff, 1000);
+        assert!((40..=80).contains(&s.n_eff), "{}", s.n_eff);
+        assert_eq!((s.p50_ns, s.p99_ns), (independent.p50_ns, independent.p99_ns));
+        let width = |i: Interval| i.hi.unwrap() - i.lo.unwrap();
+        assert!(width(s.p50_ci_ns) > 2 * width(independent.p50_ci_ns), "{s:?}");
+        assert!(independent.p99_ci_ns.hi.is_some() && s.p99_ci_ns.hi.is_none());
+    }
+
+    #[test]
+    fn modes_are_found_where_they_are_looked_for() {
+        let values = |n: i64| (0..n).map(|i| if i % 5 == 0 { 40_000 + i } else { 200 + i % 90 });
+        let modes = Summary::of_series_with_modes(values(100).collect(), 1).modes.unwrap();
+        assert_eq!((modes.low.n, modes.high.n), (80, 20));
+        assert_eq!(Summary::of_series_with_modes(values(29).collect(), 1).modes, None);
+        assert_eq!(Summary::of_series(values(100).collect()).modes, None);
     }
 
     #[test]

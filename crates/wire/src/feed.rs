@@ -6,9 +6,12 @@
 //! are generated (`web-ui/src/generated/wire.ts`) and compared in a test.
 
 use crate::ns_text;
-use hopwatch_analysis::{Finding, LegFigures, SpanFigures, Stability};
+use hopwatch_analysis::{
+    DeliveryGap, Finding, LegFigures, Near, OpenLoop, OverPublished, Rates, SpanFigures,
+    SpanOverPublished, Stability, Within,
+};
 use hopwatch_model::{Class, Ledger, Leg};
-use hopwatch_stats::Summary;
+use hopwatch_stats::{Evidence, Mode, Modes, Summary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use ts_rs::TS;
@@ -139,6 +142,19 @@ pub struct LaneView {
     pub legs: BTreeMap<String, LegFigures>,
     /// Whether percentiles mean anything.
     pub stability: Stability,
+    /// What the messages near P50, P95 and P99 of the total are made of; empty when unstable.
+    pub breakdown: Vec<Near>,
+    /// The part of each leg in the variance of the total; they sum to 1. `null`: it doesn't vary.
+    pub variance_shares: Option<BTreeMap<Leg, f64>>,
+    /// From the schedule against from publication; `null` without a schedule, or when unstable.
+    pub open_loop: Option<OpenLoop>,
+    /// Over what was published, a lost message taking forever, by the usual budget; `null` once
+    /// there are more messages than the window holds.
+    pub over_published: Option<OverPublished>,
+    /// Messages a second.
+    pub rates: Rates,
+    /// The longest time without a delivery; `null` for fewer than two.
+    pub delivery_gap: Option<DeliveryGap>,
     /// What the clocks of this lane's robots and services do, in sentences.
     pub findings: Vec<Finding>,
 }
@@ -233,10 +249,20 @@ pub fn typescript() -> String {
         Class::decl(&config),
         Leg::decl(&config),
         Summary::decl(&config),
+        Modes::decl(&config),
+        Mode::decl(&config),
+        Evidence::decl(&config),
         LegFigures::decl(&config),
         SpanFigures::decl(&config),
         Finding::decl(&config),
         Stability::decl(&config),
+        Near::decl(&config),
+        OpenLoop::decl(&config),
+        OverPublished::decl(&config),
+        SpanOverPublished::decl(&config),
+        Within::decl(&config),
+        Rates::decl(&config),
+        DeliveryGap::decl(&config),
         MessageView::decl(&config),
         LegView::decl(&config),
         GlassView::decl(&config),

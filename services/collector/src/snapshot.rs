@@ -1,7 +1,7 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
 use crate::store::{Ack, Lane, Store};
-use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, decompose, figures};
+use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, Wanted, decompose, figures};
 use hopwatch_model::{Census, Ns, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
@@ -78,7 +78,9 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> La
         })
         .collect();
     let data = LaneData { info: lane.info.clone(), traces, glass, census, clocks };
-    let report = figures(&data, lane.ledger.ledger_now());
+    // Several times a second: no leg is looked at for modes.
+    let wanted = Wanted { modes_of_legs: false, ..Wanted::default() };
+    let report = figures(&data, lane.ledger.ledger_now(), &wanted);
     LaneView {
         name: report.name,
         qos: report.qos,
@@ -96,6 +98,12 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> La
             .collect(),
         spans: report.spans.into_iter().map(|(span, of)| (span.to_owned(), of)).collect(),
         stability: report.stability,
+        breakdown: report.breakdown,
+        variance_shares: report.variance_shares,
+        open_loop: report.open_loop,
+        over_published: report.over_published,
+        rates: report.rates,
+        delivery_gap: report.delivery_gap,
         findings: report.findings,
     }
 }

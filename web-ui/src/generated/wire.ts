@@ -129,6 +129,31 @@ legs: { [key in string]: LegFigures },
  */
 stability: Stability, 
 /**
+ * What the messages near P50, P95 and P99 of the total are made of; empty when unstable.
+ */
+breakdown: Array<Near>, 
+/**
+ * The part of each leg in the variance of the total; they sum to 1. `null`: it doesn't vary.
+ */
+variance_shares: { [key in Leg]?: number } | null, 
+/**
+ * From the schedule against from publication; `null` without a schedule, or when unstable.
+ */
+open_loop: OpenLoop | null, 
+/**
+ * Over what was published, a lost message taking forever, by the usual budget; `null` once
+ * there are more messages than the window holds.
+ */
+over_published: OverPublished | null, 
+/**
+ * Messages a second.
+ */
+rates: Rates, 
+/**
+ * The longest time without a delivery; `null` for fewer than two.
+ */
+delivery_gap: DeliveryGap | null, 
+/**
  * What the clocks of this lane's robots and services do, in sentences.
  */
 findings: Array<Finding>, };
@@ -232,6 +257,11 @@ export type Summary = {
  */
 n: number, 
 /**
+ * How many independent values they are worth: `n`, or less where each depends on the one
+ * before (METHOD 12). Intervals and bounds are those of so many.
+ */
+n_eff: number, 
+/**
  * Arithmetic mean.
  */
 mean_ns: number | null, 
@@ -268,9 +298,64 @@ p95_ns: number | null,
  */
 p99_ns: number | null, 
 /**
- * Two-sided 95 % order-statistic interval of the 99th percentile.
+ * Two-sided 95 % order-statistic interval of the median.
  */
-p99_ci_ns: [number | null, number | null], };
+p50_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 95th percentile.
+ */
+p95_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 99th percentile.
+ */
+p99_ci_ns: [number | null, number | null], 
+/**
+ * One-sided 95 % upper bound of the 95th percentile; needs 59 independent values.
+ */
+p95_upper_ns: number | null, 
+/**
+ * The same of the 99th percentile; needs 299.
+ */
+p99_upper_ns: number | null, 
+/**
+ * Two modes: then the mean and the standard deviation describe no value (METHOD 18). `null`
+ * where none were found, or not looked for, as in fewer than 30 values.
+ */
+modes: Modes | null, };
+
+export type Modes = { 
+/**
+ * The values below the valley.
+ */
+low: Mode, 
+/**
+ * The values above it. Both shares sum to less than 1 when values lie in the valley.
+ */
+high: Mode, 
+/**
+ * The largest value of the low mode and the smallest of the high one, in ns.
+ */
+valley_ns: [number, number], 
+/**
+ * How sure this is.
+ */
+evidence: Evidence, };
+
+export type Mode = { 
+/**
+ * The median of its values, in ns.
+ */
+center_ns: number, 
+/**
+ * How many values.
+ */
+n: number, 
+/**
+ * Its part of all values, from 0 to 1.
+ */
+share: number, };
+
+export type Evidence = "test" | "shape";
 
 export type LegFigures = { 
 /**
@@ -287,6 +372,11 @@ negative: number,
  */
 n: number, 
 /**
+ * How many independent values they are worth: `n`, or less where each depends on the one
+ * before (METHOD 12). Intervals and bounds are those of so many.
+ */
+n_eff: number, 
+/**
  * Arithmetic mean.
  */
 mean_ns: number | null, 
@@ -323,9 +413,30 @@ p95_ns: number | null,
  */
 p99_ns: number | null, 
 /**
- * Two-sided 95 % order-statistic interval of the 99th percentile.
+ * Two-sided 95 % order-statistic interval of the median.
+ */
+p50_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 95th percentile.
+ */
+p95_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 99th percentile.
  */
 p99_ci_ns: [number | null, number | null], 
+/**
+ * One-sided 95 % upper bound of the 95th percentile; needs 59 independent values.
+ */
+p95_upper_ns: number | null, 
+/**
+ * The same of the 99th percentile; needs 299.
+ */
+p99_upper_ns: number | null, 
+/**
+ * Two modes: then the mean and the standard deviation describe no value (METHOD 18). `null`
+ * where none were found, or not looked for, as in fewer than 30 values.
+ */
+modes: Modes | null, 
 /**
  * One clock made it, or two whose difference doesn't matter: no interval.
  */
@@ -355,6 +466,11 @@ export type SpanFigures = {
  */
 n: number, 
 /**
+ * How many independent values they are worth: `n`, or less where each depends on the one
+ * before (METHOD 12). Intervals and bounds are those of so many.
+ */
+n_eff: number, 
+/**
  * Arithmetic mean.
  */
 mean_ns: number | null, 
@@ -391,9 +507,30 @@ p95_ns: number | null,
  */
 p99_ns: number | null, 
 /**
- * Two-sided 95 % order-statistic interval of the 99th percentile.
+ * Two-sided 95 % order-statistic interval of the median.
+ */
+p50_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 95th percentile.
+ */
+p95_ci_ns: [number | null, number | null], 
+/**
+ * The same of the 99th percentile.
  */
 p99_ci_ns: [number | null, number | null], 
+/**
+ * One-sided 95 % upper bound of the 95th percentile; needs 59 independent values.
+ */
+p95_upper_ns: number | null, 
+/**
+ * The same of the 99th percentile; needs 299.
+ */
+p99_upper_ns: number | null, 
+/**
+ * Two modes: then the mean and the standard deviation describe no value (METHOD 18). `null`
+ * where none were found, or not looked for, as in fewer than 30 values.
+ */
+modes: Modes | null, 
 /**
  * One clock made it, or two whose difference doesn't matter: no interval.
  */
@@ -434,8 +571,8 @@ text: string, };
 
 export type Stability = { 
 /**
- * True when messages came faster than they could be worked off: then percentiles tell how
- * long the run was, and nothing else.
+ * True when messages surely came faster than they could be worked off, or their backlog
+ * grew: then percentiles tell how long the run was, and nothing else.
  */
 unstable: boolean, 
 /**
@@ -443,13 +580,171 @@ unstable: boolean,
  */
 utilisation: number | null, 
 /**
- * How fast waiting grew, in µs of waiting a second of run; `null` before there are figures.
+ * Its 95 % interval; `null` for fewer than 20 messages or less than 3 s: too little to be
+ * judged by.
+ */
+utilisation_ci: [number, number] | null, 
+/**
+ * How fast waiting grew, in µs of waiting a second of run, by least squares; `null` before
+ * there are figures.
  */
 waiting_slope_us_per_s: number | null, 
+/**
+ * The shortest waits grew, too: a backlog that never emptied.
+ */
+waiting_grows: boolean, 
 /**
  * The numbers in a sentence.
  */
 reason: string, };
+
+export type Near = { 
+/**
+ * The quantile: "p50", "p95" or "p99".
+ */
+near: string, 
+/**
+ * How many messages.
+ */
+n: number, 
+/**
+ * The total at the quantile.
+ */
+quantile_ns: number, 
+/**
+ * The smallest total of these messages.
+ */
+lo_ns: number, 
+/**
+ * The largest.
+ */
+hi_ns: number, 
+/**
+ * Their mean total, rounded down.
+ */
+mean_ns: number, 
+/**
+ * The mean of each leg, to within 1 ns: the sum is the mean total to the last ns.
+ */
+legs: { [key in Leg]?: number }, };
+
+export type OpenLoop = { 
+/**
+ * How many messages.
+ */
+n: number, 
+/**
+ * P99 of intended → web_acked: what whoever relies on the schedule sees.
+ */
+from_schedule_p99_ns: number, 
+/**
+ * P99 of published → web_acked: a late message begins anew here.
+ */
+from_publication_p99_ns: number, 
+/**
+ * P99 of intended → published: how late the robot was.
+ */
+late_p99_ns: number, 
+/**
+ * The latest that it was.
+ */
+late_max_ns: number, 
+/**
+ * The first two differ by more than a tenth, 1 ms and what the clocks leave open.
+ */
+differs: boolean, };
+
+export type OverPublished = { 
+/**
+ * The limit: the budget of the total.
+ */
+limit_ns: number, 
+/**
+ * The denominator: published, without those in flight and those without a time.
+ */
+of: number, 
+/**
+ * Of these, not delivered.
+ */
+lost: number, 
+/**
+ * Not in the denominator: what becomes of them isn't known yet.
+ */
+in_flight: number, 
+/**
+ * Not in the denominator: delivered, but their stamps don't tell the time.
+ */
+untimed: number, 
+/**
+ * taken → web_acked; the way to the gateway isn't in its time.
+ */
+pipeline: SpanOverPublished, 
+/**
+ * published → web_acked; `null` unless it is known of every message.
+ */
+published: SpanOverPublished | null, };
+
+export type SpanOverPublished = { 
+/**
+ * Delivered within the limit.
+ */
+delivered_within: Within, 
+/**
+ * The median, "lost" when half of the messages are; `null` for an unstable lane.
+ */
+p50_ns: number | "lost" | null, 
+/**
+ * The 95th percentile, likewise.
+ */
+p95_ns: number | "lost" | null, 
+/**
+ * The 99th percentile, likewise.
+ */
+p99_ns: number | "lost" | null, };
+
+export type Within = { 
+/**
+ * How many, of all that were published. One whose time isn't exact counts when it certainly
+ * was in time.
+ */
+n: number, 
+/**
+ * Their part, from 0 to 1.
+ */
+ratio: number, 
+/**
+ * 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent.
+ */
+ratio_ci: [number, number], };
+
+export type Rates = { 
+/**
+ * Published, by the messages' numbers: those that were lost count, too. The sum over the
+ * writers. `null` when a writer's messages lie within less than a second.
+ */
+published_per_s: number | null, 
+/**
+ * Delivered, by the end of the pipeline; `null` likewise.
+ */
+delivered_per_s: number | null, };
+
+export type DeliveryGap = { 
+/**
+ * How long it was.
+ */
+longest_gap_ns: number, 
+/**
+ * When it began: the web_acked of the message before, on the gateway's clock.
+ */
+began_ns: number, 
+/**
+ * The same since the lane's first take.
+ */
+after_ns: number, 
+/**
+ * The median time from one delivery to the next.
+ */
+median_gap_ns: number, };
 
 export type MessageView = { 
 /**

@@ -1,0 +1,244 @@
+//! Delivery over what was published: a message that is lost took forever (METHOD 10).
+
+use crate::decompose::Decomposition;
+use crate::units::maybe;
+use hopwatch_model::{Hop, Ledger, Ns, Stamp, Trace};
+use hopwatch_stats::{nearest_rank, proportion_interval};
+use serde::{Serialize, Serializer};
+use std::fmt::Write;
+
+/// How long a message took, when it may never have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Latency {
+    /// So many ns.
+    Ns(Ns),
+    /// It was lost: forever.
+    Lost,
+}
+
+impl Serialize for Latency {
+    /// A number, or the word "lost".
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ns(ns) => serializer.serialize_i64(*ns),
+            Self::Lost => serializer.serialize_str("lost"),
+        }
+    }
+}
+
+impl std::fmt::Display for Latency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ns(ns) => f.write_str(&maybe(Some(*ns))),
+            Self::Lost => f.write_str("lost"),
+        }
+    }
+}
+
+/// How many messages came in time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Within {
+    /// How many, of all that were published. One whose time isn't exact counts when it certainly
+    /// was in time.
+    pub n: u64,
+    /// Their part, from 0 to 1.
+    pub ratio: f64,
+    /// 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent.
+    pub ratio_ci: (f64, f64),
+}
+
+/// One span over what was published.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct SpanOverPublished {
+    /// Delivered within the limit.
+    pub delivered_within: Within,
+    /// The median, "lost" when half of the messages are; `null` for an unstable lane.
+    #[cfg_attr(feature = "ts", ts(type = "number | \"lost\" | null"))]
+    pub p50_ns: Option<Latency>,
+    /// The 95th percentile, likewise.
+    #[cfg_attr(feature = "ts", ts(type = "number | \"lost\" | null"))]
+    pub p95_ns: Option<Latency>,
+    /// The 99th percentile, likewise.
+    #[cfg_attr(feature = "ts", ts(type = "number | \"lost\" | null"))]
+    pub p99_ns: Option<Latency>,
+}
+
+/// A lane over what was published.
+///
+/// A message counts as lost that isn't delivered by the end of the run, or that any time-out on
+/// the way gave up: there is no other one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct OverPublished {
+    /// The limit: the budget of the total.
+    pub limit_ns: Ns,
+    /// The denominator: published, without those in flight and those without a time.
+    pub of: u64,
+    /// Of these, not delivered.
+    pub lost: u64,
+    /// Not in the denominator: what becomes of them isn't known yet.
+    pub in_flight: u64,
+    /// Not in the denominator: delivered, but their stamps don't tell the time.
+    pub untimed: u64,
+    /// taken → web_acked; the way to the gateway isn't in its time.
+    pub pipeline: SpanOverPublished,
+    /// published → web_acked; `null` unless it is known of every message.
+    pub published: Option<SpanOverPublished>,
+}
+
+impl OverPublished {
+    /// From the delivered messages. `None` when nothing was published, and when some of those
+    /// that the ledger counts as delivered are no longer kept: of them only the loss is known.
+    pub(crate) fn of(
+        whole: &[&Decomposition],
+        kept_delivered: usize,
+        ledger: &Ledger,
+        limit_ns: Ns,
+    ) -> Option<Self> {
+        let (timed, kept) = (u64::try_from(whole.len()).ok()?, u64::try_from(kept_delivered).ok()?);
+        let untimed = ledger.delivered.checked_sub(timed)?;
+        let of = ledger.published.checked_sub(ledger.in_flight)?.checked_sub(untimed)?;
+        let lost = of.checked_sub(timed)?;
+        if kept != ledger.delivered || of == 0 {
+            return None;
+        }
+        let span = |times: Option<Vec<(Ns, Ns)>>| of_span(&times?, of, limit_ns);
+        Some(Self {
+            limit_ns,
+            of,
+            lost,
+            in_flight: ledger.in_flight,
+            untimed,
+            pipeline: span(whole.iter().map(|d| Some((d.pipeline_ns?, 0))).collect())?,
+            published: span(whole.iter().map(|d| d.published).collect()).filter(|_| timed > 0),
+        })
+    }
+
+    /// An unstable lane has no percentiles; what came in time came in time.
+    pub(crate) fn drop_quantiles(&mut self) {
+        for span in [Some(&mut self.pipeline), self.published.as_mut()].into_iter().flatten() {
+            (span.p50_ns, span.p95_ns, span.p99_ns) = (None, None, None);
+        }
+    }
+
+    /// The span that begins earliest of those that are known, and what it begins with.
+    pub(crate) fn widest(&self) -> (&'static str, &SpanOverPublished) {
+        match &self.published {
+            Some(span) => ("publication", span),
+            None => ("the take", &self.pipeline),
+        }
+    }
+
+    /// In sentences.
+    pub(crate) fn said(&self) -> Vec<String> {
+        let (from, span) = self.widest();
+        let Within { n, ratio, ratio_ci: (lo, hi) } = span.delivered_within;
+        let percent = |part: f64| format!("{:.2} %", part * 100.0);
+        let mut first = format!(
+            "delivered within {} of {from}: {n} of {} published = {} (95 %: {} to {})",
+            maybe(Some(self.limit_ns)),
+            self.of,
+            percent(ratio),
+            percent(lo),
+            percent(hi),
+        );
+        for (n, why) in [(self.in_flight, "in flight"), (self.untimed, "delivered without a time")]
+        {
+            if n > 0 {
+                let _infallible = write!(first, "; {n} {why} are left out");
+            }
+        }
+        let quantiles = span.p50_ns.zip(span.p95_ns).zip(span.p99_ns);
+        let second = quantiles.filter(|_| self.lost > 0).map(|((p50, p95), p99)| {
+            format!(
+                "P99 over published: {p99} (P95 {p95}, P50 {p50}); a lost message takes forever"
+            )
+        });
+        [first].into_iter().chain(second).collect()
+    }
+}
+
+/// From (time, half-width of its interval) of the messages delivered.
+#[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+fn of_span(times: &[(Ns, Ns)], of: u64, limit_ns: Ns) -> Option<SpanOverPublished> {
+    let in_time = |(ns, half): &&(Ns, Ns)| ns.saturating_add(*half) <= limit_ns;
+    let n = u64::try_from(times.iter().filter(in_time).count()).ok()?;
+    let mut sorted: Vec<Ns> = times.iter().map(|(ns, _)| *ns).collect();
+    sorted.sort_unstable();
+    let published = usize::try_from(of).ok()?;
+    // The lost ones come last, being infinite.
+    let p = |thousandths| {
+        let rank = nearest_rank(published, thousandths);
+        Some(sorted.get(rank - 1).map_or(Latency::Lost, |ns| Latency::Ns(*ns)))
+    };
+    Some(SpanOverPublished {
+        delivered_within: Within {
+            n,
+            ratio: n as f64 / of as f64,
+            ratio_ci: proportion_interval(n, of, 0.95)?,
+        },
+        p50_ns: p(500),
+        p95_ns: p(950),
+        p99_ns: p(990),
+    })
+}
+
+/// The longest time without a delivery, from one message to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct DeliveryGap {
+    /// How long it was.
+    pub longest_gap_ns: Ns,
+    /// When it began: the web_acked of the message before, on the gateway's clock.
+    pub began_ns: Ns,
+    /// The same since the lane's first take.
+    pub after_ns: Ns,
+    /// The median time from one delivery to the next.
+    pub median_gap_ns: Ns,
+}
+
+/// Gaps below this are no stall, whatever is usual: 1 s.
+const STALL: Ns = 1_000_000_000;
+
+impl DeliveryGap {
+    /// Of a lane's messages in the order in which they were taken; `None` for fewer than two
+    /// deliveries. A gap across two clocks (another gateway came) has no length.
+    pub(crate) fn of(whole: &[&Trace]) -> Option<Self> {
+        let first = whole.first()?.stamps.get(Hop::Taken)?;
+        let mut ends: Vec<&Stamp> =
+            whole.iter().filter_map(|trace| trace.stamps.get(Hop::WebAcked)).collect();
+        ends.sort_by_key(|stamp| stamp.ns);
+        let gaps = ends.windows(2).filter_map(|pair| Some((pair[1].since(pair[0]).ok()?, pair[0])));
+        let mut gaps: Vec<(Ns, &Stamp)> = gaps.collect();
+        // The first of equals.
+        gaps.sort_by_key(|(gap, began)| (*gap, std::cmp::Reverse(began.ns)));
+        let (median, (longest, began)) = (gaps.get(gaps.len() / 2)?.0, *gaps.last()?);
+        Some(Self {
+            longest_gap_ns: longest,
+            began_ns: began.ns,
+            after_ns: began.since(first).unwrap_or(0),
+            median_gap_ns: median,
+        })
+    }
+
+    /// When it is much longer than usual: a stall that no mean shows.
+    pub(crate) fn said(&self) -> Option<String> {
+        let stall = self.longest_gap_ns > STALL
+            && self.longest_gap_ns > self.median_gap_ns.saturating_mul(5);
+        stall.then(|| {
+            format!(
+                "nothing was delivered for {}, from {} after the first take on; usual are {} from \
+                 one delivery to the next",
+                maybe(Some(self.longest_gap_ns)),
+                maybe(Some(self.after_ns)),
+                maybe(Some(self.median_gap_ns)),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "delivery_tests.rs"]
+mod tests;
