@@ -18,7 +18,9 @@ import {
 } from "./check";
 import {
   type Class,
+  type DeliveryGap,
   type EventView,
+  type Finding,
   type GlassView,
   type LaneView,
   type Ledger,
@@ -26,12 +28,21 @@ import {
   type LegFigures,
   type LegView,
   type MessageView,
+  type Mode,
+  type Modes,
+  type Near,
+  type OpenLoop,
+  type OverPublished,
   type PageConfig,
   type Push,
+  type Rates,
   type Snapshot,
+  type SpanFigures,
+  type SpanOverPublished,
   type Stability,
   type Summary,
   VERSION,
+  type Within,
 } from "./generated/wire";
 
 /** A frame of another version of the feed. */
@@ -47,8 +58,11 @@ const classOf: Check<Class> = oneOf("ai", "transport", "overhead");
 const leg = string as Check<Leg>;
 const ns = nullable(number);
 
+const mode = object<Mode>({ center_ns: number, n: natural, share: number });
+
 const summaryFields = {
   n: natural,
+  n_eff: number,
   mean_ns: ns,
   sd_ns: ns,
   min_ns: ns,
@@ -58,8 +72,38 @@ const summaryFields = {
   p90_ns: ns,
   p95_ns: ns,
   p99_ns: ns,
+  p50_ci_ns: pair(ns),
+  p95_ci_ns: pair(ns),
   p99_ci_ns: pair(ns),
+  p95_upper_ns: ns,
+  p99_upper_ns: ns,
+  modes: nullable(
+    object<Modes>({
+      low: mode,
+      high: mode,
+      valley_ns: pair(number),
+      evidence: oneOf("test", "shape"),
+    }),
+  ),
 };
+
+const widthFields = {
+  exact: boolean,
+  half_width_ns: number,
+  resolved: boolean,
+  p50_within_ns: nullable(pair(number)),
+  p99_within_ns: nullable(pair(number)),
+};
+
+const latency: Check<number | "lost" | null> = (value, path) =>
+  value === "lost" ? null : ns(value, path);
+
+const spanOverPublished = object<SpanOverPublished>({
+  delivered_within: object<Within>({ n: natural, ratio: number, ratio_ci: pair(number) }),
+  p50_ns: latency,
+  p95_ns: latency,
+  p99_ns: latency,
+});
 
 const ledger = object<Ledger>({
   published: natural,
@@ -90,21 +134,61 @@ const lane = object<LaneView>({
   transport: string,
   ledger,
   classes: map(object<Summary>(summaryFields)),
+  spans: map(object<SpanFigures>({ ...summaryFields, ...widthFields })),
   legs: map(
-    object<LegFigures>({
-      ...summaryFields,
-      class: classOf,
-      half_width_ns: number,
-      resolved: boolean,
-      negative: natural,
-    }),
+    object<LegFigures>({ ...summaryFields, ...widthFields, class: classOf, negative: natural }),
   ),
   stability: object<Stability>({
     unstable: boolean,
     utilisation: ns,
+    utilisation_ci: nullable(pair(number)),
     waiting_slope_us_per_s: ns,
+    waiting_grows: boolean,
     reason: string,
   }),
+  breakdown: list(
+    object<Near>({
+      near: string,
+      n: natural,
+      quantile_ns: number,
+      lo_ns: number,
+      hi_ns: number,
+      mean_ns: number,
+      legs: map(number),
+    }),
+  ),
+  variance_shares: nullable(map(number)),
+  open_loop: nullable(
+    object<OpenLoop>({
+      n: natural,
+      from_schedule_p99_ns: number,
+      from_publication_p99_ns: number,
+      late_p99_ns: number,
+      late_max_ns: number,
+      differs: boolean,
+    }),
+  ),
+  over_published: nullable(
+    object<OverPublished>({
+      limit_ns: number,
+      of: natural,
+      lost: natural,
+      in_flight: natural,
+      untimed: natural,
+      pipeline: spanOverPublished,
+      published: nullable(spanOverPublished),
+    }),
+  ),
+  rates: object<Rates>({ published_per_s: ns, delivered_per_s: ns }),
+  delivery_gap: nullable(
+    object<DeliveryGap>({
+      longest_gap_ns: number,
+      began_ns: number,
+      after_ns: number,
+      median_gap_ns: number,
+    }),
+  ),
+  findings: list(object<Finding>({ kind: string, subject: string, text: string })),
 });
 
 const message = object<MessageView>({
@@ -115,7 +199,7 @@ const message = object<MessageView>({
   outcome: string,
   detail: nullable(string),
   total_ns: ns,
-  legs: list(object<LegView>({ leg, class: classOf, ns: number })),
+  legs: list(object<LegView>({ leg, class: classOf, ns: number, half_ns: number })),
   glass: list(
     object<GlassView>({ client: string, push_ns: pair(number), fanout_ns: ns, paint_ns: ns }),
   ),

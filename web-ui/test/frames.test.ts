@@ -55,7 +55,11 @@ test("a torn snapshot is refused with the place", () => {
       "snapshot.lanes[1].classes.ai.p99_ci_ns is no pair",
     ],
     [
-      frame({ latest: [{ ...MESSAGE, legs: [{ leg: "ros", class: "magic" as never, ns: 1 }] }] }),
+      frame({
+        latest: [
+          { ...MESSAGE, legs: [{ leg: "ros", class: "magic" as never, ns: 1, half_ns: 0 }] },
+        ],
+      }),
       "snapshot.latest[0].legs[0].class is none of ai, transport, overhead",
     ],
   ];

@@ -4,7 +4,7 @@ import { info, inOrder, legName } from "../src/legs";
 import { drawn, negative, place, segments, sharedScale } from "../src/scale";
 import { MESSAGE } from "./snapshot";
 
-const leg = (name: Leg, ns: number): LegView => ({ leg: name, class: "overhead", ns });
+const leg = (name: Leg, ns: number): LegView => ({ leg: name, class: "overhead", ns, half_ns: 0 });
 
 test("legs stand in a row, the take at zero", () => {
   const all = segments(MESSAGE.legs);

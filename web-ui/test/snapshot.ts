@@ -4,6 +4,7 @@ import type { LaneView, Ledger, MessageView, Snapshot, Summary } from "../src/ge
 
 export const SUMMARY: Summary = {
   n: 1,
+  n_eff: 1,
   mean_ns: 5.5,
   sd_ns: null,
   min_ns: 5,
@@ -13,7 +14,20 @@ export const SUMMARY: Summary = {
   p90_ns: 6,
   p95_ns: 6,
   p99_ns: 6,
+  p50_ci_ns: [5, 6],
+  p95_ci_ns: [5, null],
   p99_ci_ns: [5, null],
+  p95_upper_ns: null,
+  p99_upper_ns: null,
+  modes: null,
+};
+
+const EXACT = {
+  exact: true,
+  half_width_ns: 0,
+  resolved: true,
+  p50_within_ns: null,
+  p99_within_ns: null,
 };
 
 export const LEDGER: Ledger = {
@@ -45,8 +59,38 @@ export const LANE: LaneView = {
   transport: "http1",
   ledger: LEDGER,
   classes: { ai: SUMMARY },
-  legs: { wake: { ...SUMMARY, class: "overhead", half_width_ns: 0, resolved: true, negative: 0 } },
-  stability: { unstable: false, utilisation: null, waiting_slope_us_per_s: null, reason: "" },
+  spans: { pipeline: { ...SUMMARY, ...EXACT } },
+  legs: { wake: { ...SUMMARY, ...EXACT, class: "overhead", negative: 0 } },
+  stability: {
+    unstable: false,
+    utilisation: null,
+    utilisation_ci: null,
+    waiting_slope_us_per_s: null,
+    waiting_grows: false,
+    reason: "",
+  },
+  breakdown: [
+    { near: "p99", n: 1, quantile_ns: 6, lo_ns: 6, hi_ns: 6, mean_ns: 6, legs: { queue: 6 } },
+  ],
+  variance_shares: { queue: 1 },
+  open_loop: null,
+  over_published: {
+    limit_ns: 2_000_000_000,
+    of: 9,
+    lost: 4,
+    in_flight: 1,
+    untimed: 0,
+    pipeline: {
+      delivered_within: { n: 5, ratio: 5 / 9, ratio_ci: [0.2, 0.9] },
+      p50_ns: 6,
+      p95_ns: "lost",
+      p99_ns: "lost",
+    },
+    published: null,
+  },
+  rates: { published_per_s: 10, delivered_per_s: null },
+  delivery_gap: null,
+  findings: [{ kind: "drift", subject: "robot_001", text: "a sentence" }],
 };
 
 export const MESSAGE: MessageView = {
@@ -58,11 +102,11 @@ export const MESSAGE: MessageView = {
   detail: null,
   total_ns: 600,
   legs: [
-    { leg: "ros", class: "transport", ns: 100 },
-    { leg: "wake", class: "overhead", ns: 50 },
-    { leg: "queue", class: "overhead", ns: 100 },
-    { leg: "ai_infer", class: "ai", ns: 400 },
-    { leg: "web_round_trip", class: "transport", ns: 100 },
+    { leg: "ros", class: "transport", ns: 100, half_ns: 0 },
+    { leg: "wake", class: "overhead", ns: 50, half_ns: 0 },
+    { leg: "queue", class: "overhead", ns: 100, half_ns: 0 },
+    { leg: "ai_infer", class: "ai", ns: 400, half_ns: 0 },
+    { leg: "web_round_trip", class: "transport", ns: 100, half_ns: 0 },
   ],
   glass: [{ client: "c", push_ns: [1, 2], fanout_ns: null, paint_ns: null }],
 };

@@ -18,13 +18,20 @@ export function summary(middle, n, spread = 0.08) {
     const none = ["mean", "sd", "min", "max", "p50", "p75", "p90", "p95", "p99"];
     return {
       n,
+      n_eff: 0,
       ...Object.fromEntries(none.map((name) => [`${name}_ns`, null])),
+      p50_ci_ns: [null, null],
+      p95_ci_ns: [null, null],
       p99_ci_ns: [null, null],
+      p95_upper_ns: null,
+      p99_upper_ns: null,
+      modes: null,
     };
   }
   const at = (factor) => Math.round(middle * (1 + factor * spread));
   return {
     n,
+    n_eff: n,
     mean_ns: middle * 1.004,
     sd_ns: middle * spread * 0.7,
     min_ns: at(-1),
@@ -34,7 +41,12 @@ export function summary(middle, n, spread = 0.08) {
     p90_ns: at(1.2),
     p95_ns: at(1.9),
     p99_ns: at(3),
+    p50_ci_ns: [at(-0.1), at(0.1)],
+    p95_ci_ns: [at(1.7), n < 72 ? null : at(2.1)],
     p99_ci_ns: [at(2.4), n < 368 ? null : at(3.9)],
+    p95_upper_ns: n < 59 ? null : at(2.1),
+    p99_upper_ns: n < 299 ? null : at(3.8),
+    modes: null,
   };
 }
 
@@ -63,6 +75,7 @@ export function message(sequence, change = {}) {
     leg,
     class: kind,
     ns: Math.round(ms * MS * (0.7 + 0.8 * next())),
+    half_ns: leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
   }));
   const total_ns = legs
     .filter(({ leg }) => !BEFORE_TAKE.includes(leg))
@@ -80,6 +93,17 @@ export function message(sequence, change = {}) {
       { client: "page-1", push_ns: [150_000, 420_000], fanout_ns: 31_000, paint_ns: 11_800_000 },
     ],
     ...change,
+  };
+}
+
+/** What two clocks leave open of a figure; nothing when it is exact. */
+function width(p50, half) {
+  return {
+    exact: half === 0,
+    half_width_ns: half,
+    resolved: half === 0,
+    p50_within_ns: half === 0 ? null : [p50 - half, p50 + half],
+    p99_within_ns: half === 0 ? null : [p50 - half, p50 + 2 * half],
   };
 }
 
@@ -101,16 +125,31 @@ export function lane(name, n, change = {}) {
         {
           class: kind,
           ...summary(Math.round(ms * MS), n, 0.3),
-          half_width_ns: leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
-          resolved: leg !== "ai_request" && leg !== "ai_reply",
+          ...width(
+            Math.round(ms * MS),
+            leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
+          ),
           negative: 0,
         },
       ]),
     ),
+    spans: {
+      pipeline: { ...summary(11.9 * MS, n), ...width(11.9 * MS, 0) },
+      published: { ...summary(12.3 * MS, n), ...width(12.3 * MS, 40) },
+    },
+    breakdown: [],
+    variance_shares: null,
+    open_loop: null,
+    over_published: null,
+    rates: { published_per_s: n === 0 ? null : 20, delivered_per_s: n === 0 ? null : 20 },
+    delivery_gap: null,
+    findings: [],
     stability: {
       unstable: false,
       utilisation: 0.24,
+      utilisation_ci: [0.22, 0.26],
       waiting_slope_us_per_s: 0.8,
+      waiting_grows: false,
       reason: "arrivals 20/s × 11.9 ms",
     },
     ...change,
@@ -175,7 +214,9 @@ export function waiting() {
         stability: {
           unstable: false,
           utilisation: null,
+          utilisation_ci: null,
           waiting_slope_us_per_s: null,
+          waiting_grows: false,
           reason: "no message yet",
         },
       }),

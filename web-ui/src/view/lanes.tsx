@@ -1,7 +1,7 @@
 // Each lane: its classes in figures, and beside them its ledger.
 
 import { count, durationText, interval, NOTHING, percent } from "../format";
-import type { LaneView, Summary } from "../generated/wire";
+import type { LaneView, OverPublished, Summary } from "../generated/wire";
 import { snapshot } from "../store";
 import { Figure } from "./figure";
 import { LedgerPanel } from "./ledger";
@@ -58,6 +58,7 @@ function Lane({ lane, window }: { lane: LaneView; window: number }) {
           </small>
         </h2>
         <ClassTable lane={lane} />
+        <Delivery of={lane.over_published} />
         <p class="note">
           Pipeline: taken by the gateway → the web service's answer. Over the newest n messages, at
           most {count(window)}; the ledger counts since the start.
@@ -65,6 +66,21 @@ function Lane({ lane, window }: { lane: LaneView; window: number }) {
       </div>
       <LedgerPanel ledger={lane.ledger} />
     </article>
+  );
+}
+
+/** What a user of the lane sees: lost messages count as ones that take forever. */
+function Delivery({ of }: { of: OverPublished | null }) {
+  if (of === null) return null;
+  const { delivered_within: within, p99_ns } = of.published ?? of.pipeline;
+  const share = (of: number) => `${(100 * of).toFixed(1)} %`;
+  const [lo, hi] = within.ratio_ci;
+  return (
+    <p class="note" data-testid="delivered-within" data-ratio={within.ratio}>
+      Within {durationText(of.limit_ns)} of {of.published === null ? "the take" : "publication"}:{" "}
+      <b>{share(within.ratio)}</b> of what was published ({share(lo)} to {share(hi)}); P99 over
+      published: {p99_ns === "lost" ? "lost" : durationText(p99_ns)}.
+    </p>
   );
 }
 
