@@ -90,6 +90,12 @@ impl Start {
         self
     }
 
+    /// It has nothing to do with DDS: what DDS has for it isn't looked for.
+    pub fn without_dds(&mut self) -> &mut Self {
+        self.mark.clear();
+        self
+    }
+
     /// Starts it.
     #[track_caller]
     pub fn start(&mut self) -> Running {
@@ -103,7 +109,8 @@ impl Start {
             panic!("failed to start {}: {error}", self.command.get_program().display())
         });
         let over = Arc::new(AtomicBool::new(false));
-        let watch = watch(self.mark.clone(), Arc::clone(&self.dds_files), Arc::clone(&over));
+        let watched = || watch(self.mark.clone(), Arc::clone(&self.dds_files), Arc::clone(&over));
+        let watch = (!self.mark.is_empty()).then(watched);
         Running {
             child,
             started: Instant::now(),
@@ -112,7 +119,7 @@ impl Start {
             stdout,
             stderr,
             over,
-            watch: Some(watch),
+            watch,
         }
     }
 
@@ -164,6 +171,29 @@ impl Running {
     /// SIGTERM.
     pub fn terminate(&self) {
         self.pid().signal(Signal::TERM);
+    }
+
+    /// Whether it still runs.
+    pub fn lives(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits until it is gone, for one that was killed.
+    pub(crate) fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
+    /// Where it listens, once it tells, as services do.
+    #[track_caller]
+    pub fn listening(&mut self) -> SocketAddr {
+        self.wait_for("address", |running| {
+            let stdout = running.stdout();
+            let told = stdout.lines().find_map(|line| {
+                let told: Value = serde_json::from_str(line).ok()?;
+                told["listening"].as_str()?.parse().ok()
+            });
+            told.ok_or(stdout)
+        })
     }
 
     /// What it has said so far on standard output.
