@@ -201,6 +201,11 @@ impl Running {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
+    /// What it has said so far on standard error.
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
     /// The page's address, once it is told.
     #[track_caller]
     pub fn page(&mut self) -> String {
@@ -252,8 +257,12 @@ impl Running {
         wait_until(what, || {
             look(self).inspect_err(|seen| {
                 let ended = self.child.try_wait().unwrap();
-                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
-                assert!(ended.is_none(), "{} ended before {what}: {said} {seen}", self.name);
+                assert!(
+                    ended.is_none(),
+                    "{} ended before {what}: {} {seen}",
+                    self.name,
+                    self.stderr()
+                );
             })
         })
     }
