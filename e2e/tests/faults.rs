@@ -59,7 +59,7 @@ impl Random {
         let given = std::env::var("HOPWATCH_FAULT_SEED").ok();
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos().into();
         let seed = given.map_or_else(now, |seed| seed.parse().unwrap());
-        println!("HOPWATCH_FAULT_SEED={seed}");
+        eprintln!("HOPWATCH_FAULT_SEED={seed}");
         Self(seed)
     }
 
@@ -205,7 +205,7 @@ fn commit(services: &mut Services<'_>, faults: &[Fault]) {
             });
             services.status().map_or_else(|error| error, |status| in_brief(&status))
         };
-        println!("{fault}: {ledger}");
+        eprintln!("{fault}: {ledger}");
     }
 }
 
@@ -219,7 +219,7 @@ fn in_brief(status: &Value) -> String {
         let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
         *name != "notes" && **value != json!(0) && !empty
     });
-    shown.map(|(name, value)| format!("{name} {value} ")).collect()
+    shown.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// What is published is counted outside, by the robots themselves.
@@ -259,7 +259,7 @@ fn survives(qos: &str, faults: &[Fault]) -> Ledger {
 
     let reported = world.report(&out).end();
     let ledger = reported.report().ledger().clone();
-    println!("{qos}: {ledger:?}");
+    eprintln!("{qos}: {ledger:?}");
     assert_eq!(counted["failed"], 0, "{counted}");
     assert_eq!(ledger.published, counted["published"].as_u64().unwrap());
     assert_eq!((ledger.published, &*ledger.published_source), (ROBOTS * MESSAGES, "census"));
@@ -319,7 +319,7 @@ fn all_acknowledged_are_there(ended: &Ended, told: &Told) {
         assert_eq!(record["source"], Probe::SOURCE);
         *stored.entry(record["number"].as_u64().unwrap()).or_default() += 1;
     }
-    println!(
+    eprintln!(
         "records of the probe: {} told, {} acknowledged, {} stored; {} requests without an answer",
         told.last,
         told.acknowledged.len(),

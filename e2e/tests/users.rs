@@ -67,7 +67,7 @@ fn bursts(gateway: &str, qos: &str, depth: u64) -> u64 {
     let (report, rows) = (ended.report(), ended.traces());
     legs_add_up(&rows);
     let ledger = report.ledger().adds_up();
-    println!("{qos} {gateway} depth {depth}: {ledger:?}");
+    eprintln!("{qos} {gateway} depth {depth}: {ledger:?}");
     // Each message is the one that was sent under that number, once.
     let mut known = BTreeSet::new();
     for row in &rows {
@@ -98,7 +98,7 @@ fn bursts(gateway: &str, qos: &str, depth: u64) -> u64 {
     let sent = (0..).zip(&logged).filter(|(number, _)| wanted.contains(number));
     let sent = rate_hz(sent.map(|(n, line)| (n, line["published_wall_ns"].as_i64().unwrap())));
     let told = rate_hz(stamps);
-    println!("published at {sent} Hz, by the traces {told} Hz");
+    eprintln!("published at {sent} Hz, by the traces {told} Hz");
     assert!((told / sent - 1.0).abs() < 1e-9, "{sent} Hz was sent, {told} Hz is told");
     ledger.delivered
 }
@@ -127,7 +127,7 @@ fn of_what_waits_the_newest_wins() {
     world.is_empty_now();
     let report = ended.has_code(3).report();
     let ledger = report.ledger().adds_up();
-    println!("{ledger:?}");
+    eprintln!("{ledger:?}");
     assert_eq!(ledger.published, 60);
     assert!((5..=16).contains(&ledger.delivered), "500 ms each within 6 s: {ledger:?}");
     let rows = ended.traces();
@@ -171,7 +171,7 @@ fn while_http_stalls_every_drop_is_counted() {
     world.is_empty_now();
     let report = ended.report();
     let ledger = report.ledger().adds_up();
-    println!("{ledger:?}");
+    eprintln!("{ledger:?}");
     assert_eq!((ledger.published, &*ledger.published_source), (105, "census"));
     assert_eq!(ledger.delivered, 7, "{ledger:?}");
     assert_eq!(ledger.queue_dropped + ledger.lost_in_ros, 98, "{ledger:?}");
@@ -223,11 +223,7 @@ fn a_lossy_link_stalls_and_then_bursts() {
     let mut robot = robot.start();
     robot.wait_for("match", |robot| {
         let said = robot.stderr();
-        if said.contains("\"publishing\"") || said.contains("publishing") {
-            Ok(())
-        } else {
-            Err(said)
-        }
+        if said.contains("publishing") { Ok(()) } else { Err(said) }
     });
     if !hosts.lose(30) {
         return;
@@ -246,17 +242,17 @@ fn a_lossy_link_stalls_and_then_bursts() {
 
     let report = ended.report();
     let lane = report.lane();
-    println!("{:?}", lane.ledger);
+    eprintln!("{:?}", lane.ledger);
     lane.ledger.all_delivered(60);
     let mut rows = ended.traces();
     legs_add_up(&rows);
     figures_are_of_the_traces(lane, &rows);
     let ros = &lane.legs["ros"];
-    println!("ros: {ros:?}");
+    eprintln!("ros: {ros:?}");
     stalls(&mut rows);
     let (p50, p99, max) = (ros.p50_ns.unwrap(), ros.p99_ns.unwrap(), ros.max_ns.unwrap());
     assert!(max >= 1_000_000_000, "no stall of a second: {ros:?}");
-    assert!(p99 >= 1_000_000_000 && p50 < p99, "{ros:?}");
+    assert!(p99 >= p50 + 1_000_000_000, "{ros:?}");
 }
 
 /// Messages that were written half a second apart and came at once.
@@ -268,6 +264,6 @@ fn stalls(rows: &mut [Row]) {
         after.0 - before.0 < apart / 10
     });
     let n = bursts.count();
-    println!("{n} came right after the one before");
+    eprintln!("{n} came right after the one before");
     assert!(n >= 3, "a stall holds up several messages");
 }
