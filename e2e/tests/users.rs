@@ -135,8 +135,8 @@ fn of_what_waits_the_newest_wins() {
     let outcomes = outcomes(&rows);
     assert_eq!(outcomes["queue_dropped"], ledger.queue_dropped);
     assert_eq!(ledger.queue_dropped, 60 - ledger.delivered - ledger.lost_in_ros, "{ledger:?}");
-    // When it was started, nothing newer was there. One may come between the two stamps.
-    let moment = 20_000_000;
+    // When it was started, nothing newer was there: half a period is for what came just then.
+    let moment = 50_000_000;
     for row in rows.iter().filter(|row| row.is_delivered()) {
         let (taken, started) = (row.ns("taken_ns"), row.ns("taken_ns") + row.ns("queue_ns"));
         let newer = rows
@@ -192,7 +192,8 @@ fn received(row: &Row) -> (i64, i64) {
 /// takes seconds. The mean would hide it.
 #[test]
 fn a_lossy_link_stalls_and_then_bursts() {
-    let Some(hosts) = Hosts::new() else { return };
+    // Nothing is lost yet, but it is known whether it can be.
+    let Some(hosts) = Hosts::new().filter(|hosts| hosts.lose(0)) else { return };
     let world = World::new();
     let out = world.path("out");
     let words = format!(
@@ -225,9 +226,7 @@ fn a_lossy_link_stalls_and_then_bursts() {
         let said = robot.stderr();
         if said.contains("publishing") { Ok(()) } else { Err(said) }
     });
-    if !hosts.lose(30) {
-        return;
-    }
+    assert!(hosts.lose(30));
     within(Duration::from_secs(120), "last message", || {
         let status = hosts.get(&format!("http://{collector}/v1/status"))?;
         let told: Value = serde_json::from_str(&status).map_err(|error| error.to_string())?;
