@@ -48,6 +48,38 @@ impl Hosts {
         Some(hosts)
     }
 
+    /// From now on, so many hundredths of the UDP packets that either host sends are lost. False
+    /// with a word on standard error when that can't be had here.
+    pub fn lose(&self, hundredths: u8) -> bool {
+        for name in &self.names {
+            let words = format!(
+                "netns exec {name} iptables -A OUTPUT -o eth0 -p udp -m statistic --mode random \
+                 --probability {} -j DROP",
+                f64::from(hundredths) / 100.0
+            );
+            if let Err(said) = ip(&words) {
+                eprintln!("skipped: packets can't be lost here: {said}");
+                return false;
+            }
+        }
+        true
+    }
+
+    /// `GET` of a URL on the server's host; its body.
+    pub fn get(&self, url: &str) -> Result<String, String> {
+        // Without the proxy that the environment may name.
+        const ASK: &str = "import sys, urllib.request as r; ask = r.build_opener(r.ProxyHandler({})); \
+                           print(ask.open(sys.argv[1], timeout=5).read().decode())";
+        let asked = Command::new("ip")
+            .args(["netns", "exec", &self.names[1], "python3", "-c", ASK, url])
+            .output()
+            .map_err(|error| error.to_string())?;
+        if !asked.status.success() {
+            return Err(String::from_utf8_lossy(&asked.stderr).into_owned());
+        }
+        Ok(String::from_utf8_lossy(&asked.stdout).into_owned())
+    }
+
     /// The robot's address.
     pub fn robot(&self) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, 0, 1)

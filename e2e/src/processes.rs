@@ -32,6 +32,11 @@ impl Pid {
         self.signal(Signal::STOP);
     }
 
+    /// SIGCONT: it goes on where it was stopped.
+    pub fn resume(self) {
+        self.signal(Signal::CONT);
+    }
+
     /// The file name of its program; `None` when it is gone.
     pub fn program(self) -> Option<String> {
         let path = fs::read_link(format!("/proc/{}/exe", self.0)).ok()?;

@@ -90,6 +90,12 @@ impl Start {
         self
     }
 
+    /// It has nothing to do with DDS: what DDS has for it isn't looked for.
+    pub fn without_dds(&mut self) -> &mut Self {
+        self.mark.clear();
+        self
+    }
+
     /// Starts it.
     #[track_caller]
     pub fn start(&mut self) -> Running {
@@ -103,7 +109,8 @@ impl Start {
             panic!("failed to start {}: {error}", self.command.get_program().display())
         });
         let over = Arc::new(AtomicBool::new(false));
-        let watch = watch(self.mark.clone(), Arc::clone(&self.dds_files), Arc::clone(&over));
+        let watched = || watch(self.mark.clone(), Arc::clone(&self.dds_files), Arc::clone(&over));
+        let watch = (!self.mark.is_empty()).then(watched);
         Running {
             child,
             started: Instant::now(),
@@ -112,7 +119,7 @@ impl Start {
             stdout,
             stderr,
             over,
-            watch: Some(watch),
+            watch,
         }
     }
 
@@ -166,9 +173,37 @@ impl Running {
         self.pid().signal(Signal::TERM);
     }
 
+    /// Whether it still runs.
+    pub fn lives(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits until it is gone, for one that was killed.
+    pub(crate) fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
+    /// Where it listens, once it tells, as services do.
+    #[track_caller]
+    pub fn listening(&mut self) -> SocketAddr {
+        self.wait_for("address", |running| {
+            let stdout = running.stdout();
+            let told = stdout.lines().find_map(|line| {
+                let told: Value = serde_json::from_str(line).ok()?;
+                told["listening"].as_str()?.parse().ok()
+            });
+            told.ok_or(stdout)
+        })
+    }
+
     /// What it has said so far on standard output.
     pub fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// What it has said so far on standard error.
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
     /// The page's address, once it is told.
@@ -222,8 +257,12 @@ impl Running {
         wait_until(what, || {
             look(self).inspect_err(|seen| {
                 let ended = self.child.try_wait().unwrap();
-                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
-                assert!(ended.is_none(), "{} ended before {what}: {said} {seen}", self.name);
+                assert!(
+                    ended.is_none(),
+                    "{} ended before {what}: {} {seen}",
+                    self.name,
+                    self.stderr()
+                );
             })
         })
     }

@@ -183,6 +183,13 @@ impl World {
         processes::left_over(&held.difference(&self.dds_before).cloned().collect())
     }
 
+    /// Removes what DDS processes that were killed left in /dev/shm: nobody has it any more.
+    pub fn clear_after_the_killed(&self) {
+        for name in self.left_of_dds() {
+            let _gone = std::fs::remove_file(Path::new("/dev/shm").join(name));
+        }
+    }
+
     /// Looks whether DDS has anything in /dev/shm for this world's processes: if nothing is ever
     /// seen, that nothing is left says nothing.
     pub fn dds_is_seen(&self) -> bool {
@@ -211,9 +218,7 @@ impl Drop for World {
             while !self.processes().is_empty() && Instant::now() < gone {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            for name in self.left_of_dds() {
-                let _gone = std::fs::remove_file(Path::new("/dev/shm").join(name));
-            }
+            self.clear_after_the_killed();
         }
     }
 }

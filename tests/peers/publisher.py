@@ -38,12 +38,12 @@ def open_log(path: str) -> AbstractContextManager[TextIO]:
     return nullcontext(sys.stdout) if path == "-" else open(path, "w", encoding="utf-8")
 
 
-def qos_profile(name: str) -> QoSProfile:
-    """RELIABLE KEEP_LAST 10, or BEST_EFFORT KEEP_LAST 1; both VOLATILE."""
+def qos_profile(name: str, depth: int) -> QoSProfile:
+    """RELIABLE KEEP_LAST 10, or BEST_EFFORT KEEP_LAST 1; both VOLATILE. A depth overrules theirs."""
     reliable = name == "reliable"
     return QoSProfile(
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        history=HistoryPolicy.KEEP_LAST, depth=10 if reliable else 1,
+        history=HistoryPolicy.KEEP_LAST, depth=depth or (10 if reliable else 1),
         durability=DurabilityPolicy.VOLATILE)
 
 
@@ -86,11 +86,13 @@ def make_message(arguments: argparse.Namespace, sequence: int) -> RobotMessage:
 
 def publish_all(node: Node, publisher: Publisher, arguments: argparse.Namespace,
                 log: TextIO) -> None:
-    """Publishes on an absolute schedule: message i is due at start + i / rate."""
+    """Publishes on an absolute schedule: message i is due at start + i / rate, and those of a
+    burst when its first one is."""
     start_ns = time.monotonic_ns()
     for sequence in range(arguments.count):
         message = make_message(arguments, sequence)
-        spin_until(node, start_ns + round(sequence * 1e9 / arguments.rate))
+        due = sequence - sequence % arguments.burst
+        spin_until(node, start_ns + round(due * 1e9 / arguments.rate))
         wall_ns, mono_ns = time.time_ns(), time.monotonic_ns()
         message.header.timestamp_sec, message.header.timestamp_nsec = divmod(wall_ns, 10**9)
         publisher.publish(message)
@@ -115,6 +117,10 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=60, help="messages to publish")
     parser.add_argument("--rate", type=float, default=1.0, help="messages a second")
+    parser.add_argument("--burst", type=int, default=1, metavar="N",
+                        help="publish N at once, at the same rate on the whole")
+    parser.add_argument("--depth", type=int, default=0, metavar="N",
+                        help="messages that the writer keeps (default: as --qos has it)")
     parser.add_argument("--qos", choices=("best-effort", "reliable"), default="best-effort")
     parser.add_argument("--robot-id", default="robot_001")
     parser.add_argument("--topic", default="/robot_messages")
@@ -134,7 +140,7 @@ def main() -> int:
     end_on_signals()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("peer_publisher")
-    publisher = node.create_publisher(RobotMessage, arguments.topic, qos_profile(arguments.qos))
+    publisher = node.create_publisher(RobotMessage, arguments.topic, qos_profile(arguments.qos, arguments.depth))
     try:
         if not arguments.no_wait:
             wait_for_match(node, publisher, arguments.match_timeout, arguments.settle)

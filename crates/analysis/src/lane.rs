@@ -40,6 +40,11 @@ impl LaneInfo {
         let (_, depth) = self.qos.split_once("KEEP_LAST ")?;
         depth.split(' ').next()?.parse().ok()
     }
+
+    /// Whether DDS sends lost messages again.
+    pub fn is_reliable(&self) -> bool {
+        self.qos.split(' ').any(|word| word == "RELIABLE")
+    }
 }
 
 /// A row of the class table.

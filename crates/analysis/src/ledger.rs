@@ -40,7 +40,7 @@ use hopwatch_model::{Census, GatewayCounters, Hop, Ledger, Ns, Outcome, REORDERE
 use numbers::Edge;
 use std::collections::{BTreeMap, HashSet, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
-use writers::{Writer, Written};
+use writers::{Robots, Writer, Written};
 
 /// Takes in what becomes known of one lane, in any order, and gives the account at any moment.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,8 @@ pub struct LedgerBuilder {
     gateways: BTreeMap<String, Gateway>,
     outcomes: BTreeMap<Outcome, u64>,
     history_depth: Option<u32>,
+    /// Lost messages are sent again.
+    reliable: bool,
     /// The gateways' clock.
     clock: String,
     ids: Ids,
@@ -136,6 +138,7 @@ impl LedgerBuilder {
     /// the reader's history.
     pub fn set_lane(&mut self, lane: &LaneInfo) {
         self.history_depth = lane.history_depth();
+        self.reliable = lane.is_reliable();
         self.clock.clone_from(&lane.clock);
     }
 
@@ -218,8 +221,8 @@ impl LedgerBuilder {
         !self.writers.is_empty() || self.census.values().any(|census| census.published > 0)
     }
 
-    /// Whether nothing can follow: every robot with a census has said so, and every gateway that
-    /// runs has finished what it took.
+    /// Whether nothing can follow: every robot with a census has said so, every gateway that runs
+    /// has finished what it took, and DDS has nothing to send again.
     pub fn is_over(&self) -> bool {
         let standings = self.standings(false);
         let idle = |gateway: &Gateway| gateway.held() == 0 && gateway.seen == gateway.counted();
@@ -229,6 +232,24 @@ impl LedgerBuilder {
             && standings
                 .iter()
                 .all(|(_, gateway, standing)| *standing == Standing::Dead || idle(gateway))
+            && !self.may_be_repaired(&standings)
+    }
+
+    /// Whether DDS may still bring messages that were published: RELIABLE brings them in order, so
+    /// what is missing before a known one never comes, but what is missing behind the last one may,
+    /// as long as the gateway that told of it runs. Repair over a bad link takes many seconds.
+    fn may_be_repaired(&self, standings: &[(&str, &Gateway, Standing)]) -> bool {
+        let runs = |name: &str| {
+            standings.iter().any(|(known, _, s)| *known == name && *s == Standing::Running)
+        };
+        let listens = |written: &Written| {
+            let newest = written.by_gateway.iter().max_by_key(|(_, numbers)| numbers.first());
+            newest.is_some_and(|(name, _)| runs(name))
+        };
+        self.reliable
+            && Robots::of(&self.writers, self.census()).groups.iter().any(|group| {
+                group.rest() > 0 && group.writers.iter().any(|(_, written)| listens(written))
+            })
     }
 
     /// The account. With `ended`, nothing follows: what is unaccounted for is lost, and a gateway

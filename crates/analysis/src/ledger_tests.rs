@@ -189,6 +189,25 @@ fn a_gateway_that_runs_has_not_told_its_last() {
     assert_eq!((ended.lost_in_ros, ended.outcome_unknown), (0, 2));
 }
 
+/// What RELIABLE has not brought yet may still come, in order and to the gateway that is there.
+#[test]
+fn a_reliable_lane_is_not_over_before_its_last_message() {
+    for (qos, over, lost) in [("RELIABLE", false, 0), ("BEST_EFFORT", true, 3)] {
+        let mut b = LedgerBuilder::new();
+        b.set_lane(&lane(&format!("{qos} VOLATILE KEEP_LAST 10")));
+        b.observe_census(&census(1, 4, true));
+        b.observe_trace(&told_by("a", 1));
+        b.observe_counters(&told("a", 1, 1, 0));
+        assert_eq!((b.is_over(), b.ledger_now().lost_in_ros), (over, lost), "{qos}");
+        let mut next = b.clone();
+        next.observe_counters(&told("b", 13_500, 0, 0));
+        assert!(next.is_over(), "{qos}");
+        b.observe_trace(&told_by("a", 4));
+        b.observe_counters(&told("a", 1, 2, 2));
+        assert_eq!((b.is_over(), b.ledger_now().lost_in_ros), (true, 2), "{qos}");
+    }
+}
+
 /// Records come in the order in which messages were finished; only the gateway saw the order in
 /// which they were taken.
 #[test]
