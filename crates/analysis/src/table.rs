@@ -52,6 +52,14 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for (name, summary) in Row::ALL.iter().map(|row| (row.name(), &lane.classes[row])) {
         figures(out, name, summary);
     }
+    // What came before the take is in no class: of a lossy link, it is nearly all.
+    for name in ["published", "intended"] {
+        let Some(span) = lane.spans.get(name).filter(|span| span.summary.n > 0) else { continue };
+        figures(out, name, &span.summary);
+        if let Some(said) = span.width.said() {
+            line(out, &format!("  {name}: {said}"));
+        }
+    }
     line(out, "");
     for (leg, f) in &lane.legs {
         figures(out, leg.name(), &f.summary);
