@@ -17,6 +17,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+/// Takes what became of a message.
+pub type TakeTrace = Box<dyn Fn(Trace) + Send + Sync>;
+
 /// Everything a worker needs.
 pub struct Pipeline {
     /// The lane.
@@ -38,7 +41,7 @@ pub struct Pipeline {
     /// How long messages under way may take to end at a shutdown.
     pub drain: Duration,
     /// Takes what became of each message.
-    pub record: Box<dyn Fn(&Trace) + Send + Sync>,
+    pub record: TakeTrace,
 }
 
 impl Pipeline {
@@ -48,7 +51,7 @@ impl Pipeline {
         if decoded.is_some() {
             trace.outcome = Outcome::QueueDropped;
         }
-        (self.record)(&trace);
+        (self.record)(trace);
     }
 
     /// Works until the shutdown begins; then lets messages under way end for the drain time and
@@ -74,7 +77,7 @@ impl Pipeline {
                 if AssertUnwindSafe(work).catch_unwind().await.is_err() {
                     let mut trace = message::bare(&arrival, &pipeline.lane, pipeline.clock.id());
                     trace.detail = Some("a worker of the gateway panicked".to_owned());
-                    (pipeline.record)(&trace);
+                    (pipeline.record)(trace);
                 }
                 // Recorded before it counts as finished: who sees the counter finds the record.
                 pipeline.intake.finished();
@@ -88,7 +91,7 @@ impl Pipeline {
         }
         for arrival in self.intake.close() {
             let (trace, _) = message::open(&arrival, &self.lane, self.clock.id());
-            (self.record)(&trace);
+            (self.record)(trace);
         }
     }
 
@@ -105,7 +108,7 @@ impl Pipeline {
                 }
             }
         }
-        (self.record)(&trace);
+        (self.record)(trace);
     }
 
     async fn travel(&self, trace: &mut Trace, json: &Bytes) {
