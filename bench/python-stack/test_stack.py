@@ -1,4 +1,4 @@
-"""Checks of the figures and of the comparison; needs no ROS and takes a second.
+"""Checks of the figures and of the comparisons; needs no ROS and takes a second.
 
     python3 -m unittest discover bench/python-stack
 """
@@ -18,17 +18,19 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 VERSUS = HERE.parent / "versus-python"
+RECORDING_COST = HERE.parent / "recording-cost"
 sys.path.insert(0, str(HERE))
 
 import summary  # noqa: E402
 
 
-def load_versus() -> Any:
-    loader = SourceFileLoader("versus_python", str(VERSUS))
-    spec = importlib.util.spec_from_loader("versus_python", loader)
+def load(path: Path) -> Any:
+    name = path.name.replace("-", "_")
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["versus_python"] = module
+    sys.modules[name] = module
     loader.exec_module(module)
     return module
 
@@ -136,12 +138,43 @@ class Comparison(unittest.TestCase):
         self.assertIn("ended with 4", done.stderr)
 
     def test_rounds_give_medians(self) -> None:
-        versus = load_versus()
+        versus = load(VERSUS)
         outcomes = [versus.Outcome(stack, "load", number, 10, 9, 9, p50, p50 * 2, "test")
                     for stack, p50s in (("python", (30, 90, 60)), ("hopwatch", (1, 3, 2)))
                     for number, p50 in enumerate(p50s)]
         row = versus.compare(outcomes)[0]
         self.assertEqual((row["ratio_p50"], row["python"]["published"]), (30.0, 30))
+
+
+class RecordingCost(unittest.TestCase):
+    def setUp(self) -> None:
+        self.cost = load(RECORDING_COST)
+
+    def test_intervals_are_those_of_signed_ranks(self) -> None:
+        # Tables of the exact test, 5 % two-sided: critical W is 0 at n = 6 and 8 at n = 10.
+        for n, low, high in [(5, None, None), (6, 1.0, 6.0), (10, 3.0, 8.0)]:
+            with self.subTest(n=n):
+                found = self.cost.effect([float(i) for i in range(1, n + 1)])
+                self.assertEqual((found.low, found.high), (low, high))
+
+    def test_a_goal_wants_the_whole_interval(self) -> None:
+        for low, high, verdict in [(-1, 1, "met"), (1, 3, "not resolved"), (2, 3, "missed"),
+                                   (None, None, "not known (too few rounds)")]:
+            self.assertEqual(self.cost.judged(self.cost.Effect(0, low, high), 2.0), verdict)
+
+    def test_the_effect_is_of_one_round_and_the_control_of_nothing(self) -> None:
+        def block(number: int, mode: str, p50_us: float) -> Any:
+            cpu = {"gateway": p50_us / 10, "collector": 1.0, "broadcaster": 0.0}
+            return self.cost.Block("load", number, mode, 9, p50_us, p50_us, 1.0, cpu, 0.0)
+
+        # Each round is 100 us slower than the one before: noise that pairs cancel.
+        blocks = [block(number, mode, 100.0 * number + more) for number in range(6)
+                  for mode, more in (("on", 5.0), ("off", 0.0), ("control", 2.0))]
+        row = self.cost.compare(blocks)[0]
+        self.assertEqual(row["p50_us"]["effect"], {"estimate": 4.0, "low": 4.0, "high": 4.0})
+        self.assertEqual(row["p50_us"]["control"]["estimate"], 2.0)
+        self.assertAlmostEqual(row["all_cpu_percent"]["effect"]["high"], 0.4)
+        self.assertLessEqual(max(map(len, self.cost.table([row]).splitlines())), 100)
 
 
 if __name__ == "__main__":

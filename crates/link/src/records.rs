@@ -4,7 +4,7 @@ use crate::call::{Link, Request};
 use crate::http1::Http1;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
-use hopwatch_wire::record::{Entry, Record};
+use hopwatch_wire::record::{EntryRef, Record};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -148,11 +148,7 @@ impl Spool {
     async fn deliver(&self, link: &Http1, batch: &[(u64, Arc<Record>)]) -> bool {
         let mut body = Vec::new();
         for (number, record) in batch {
-            let entry = Entry {
-                source: self.config.source.clone(),
-                number: *number,
-                record: Record::clone(record),
-            };
+            let entry = EntryRef { source: &self.config.source, number: *number, record };
             if serde_json::to_writer(&mut body, &entry).is_ok() {
                 body.push(b'\n');
             }

@@ -15,7 +15,12 @@ macro_rules! hex_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                // Written for every message: a formatter for each byte would take many times as long.
+                let mut text = String::with_capacity($bytes * 2);
+                for digit in self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+                    text.push(char::from_digit(u32::from(digit), 16).unwrap_or('?'));
+                }
+                f.write_str(&text)
             }
         }
 
@@ -86,9 +91,9 @@ pub struct NotHex {
 pub struct Stamps(Vec<(Hop, Stamp)>);
 
 impl Stamps {
-    /// None yet.
+    /// None yet, with room for those of a delivered message.
     pub fn new() -> Self {
-        Self::default()
+        Self(Vec::with_capacity(16))
     }
 
     /// Sets the stamp of `hop`; an earlier one is replaced.

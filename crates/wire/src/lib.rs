@@ -15,3 +15,4 @@ pub mod headers;
 pub mod ns_text;
 pub mod record;
 pub mod robot_message;
+mod stamps_by_clock;

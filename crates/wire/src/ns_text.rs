@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// Writes `ns` as a decimal string.
 pub fn serialize<S: Serializer>(ns: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(ns)
+    serializer.serialize_str(itoa::Buffer::new().format(*ns))
 }
 
 /// Reads a decimal string.
@@ -26,7 +26,7 @@ pub mod option {
     /// Writes a decimal string or `null`.
     pub fn serialize<S: Serializer>(ns: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
         match ns {
-            Some(ns) => serializer.collect_str(ns),
+            Some(ns) => super::serialize(ns, serializer),
             None => serializer.serialize_none(),
         }
     }

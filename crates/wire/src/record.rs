@@ -3,14 +3,13 @@
 //! NDJSON, one [`Entry`] a line. Delivery is at-least-once: an entry is known by its source and
 //! its number at that source, and the collector passes over what it already has.
 
-use crate::ns_text;
+use crate::{ns_text, stamps_by_clock};
 use hopwatch_analysis::Account;
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientCounters, ClientTrace, ClockId, GatewayCounters, Hop,
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, ClockId, GatewayCounters,
     PeerExchange, PublisherId, Stamp, Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// One line of a batch.
@@ -23,6 +22,18 @@ pub struct Entry {
     /// What is told.
     #[serde(flatten)]
     pub record: Record,
+}
+
+/// An [`Entry`] to be written, of a record that stays where it is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EntryRef<'a> {
+    /// As in [`Entry`].
+    pub source: &'a str,
+    /// As in [`Entry`].
+    pub number: u64,
+    /// As in [`Entry`].
+    #[serde(flatten)]
+    pub record: &'a Record,
 }
 
 /// What a service tells the collector.
@@ -98,8 +109,8 @@ pub struct TraceRecord {
     outcome: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// clock → hop → ns
-    stamps: BTreeMap<String, BTreeMap<Hop, NsText>>,
+    #[serde(with = "stamps_by_clock")]
+    stamps: Stamps,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ai_served_ns: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +127,7 @@ pub struct TraceRecord {
 /// A stamp's nanoseconds, a decimal string in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-struct NsText(#[serde(with = "ns_text")] i64);
+pub(crate) struct NsText(#[serde(with = "ns_text")] pub(crate) i64);
 
 /// One message at one browser: the wire's form of [`ClientTrace`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,28 +243,19 @@ const ODDITIES: &[&str] = {
     &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8, REORDERED, IMPOSSIBLE_TIMING]
 };
 
-impl From<&Trace> for TraceRecord {
-    fn from(trace: &Trace) -> Self {
-        let mut stamps: BTreeMap<String, BTreeMap<Hop, NsText>> = BTreeMap::new();
-        for (hop, stamp) in trace.stamps.iter() {
-            if let Some(of_clock) = stamps.get_mut(stamp.clock.as_str()) {
-                of_clock.insert(hop, NsText(stamp.ns));
-            } else {
-                let of_clock = BTreeMap::from([(hop, NsText(stamp.ns))]);
-                stamps.insert(stamp.clock.to_string(), of_clock);
-            }
-        }
+impl From<Trace> for TraceRecord {
+    fn from(trace: Trace) -> Self {
         Self {
-            lane: trace.lane.clone(),
+            lane: trace.lane,
             trace_id: trace.id.to_string(),
-            robot_id: trace.robot_id.clone(),
+            robot_id: trace.robot_id,
             sequence: trace.sequence,
-            message_id: trace.message_id.clone(),
+            message_id: trace.message_id,
             publisher: trace.publisher.to_string(),
             publication_sequence: trace.publication_sequence,
             outcome: trace.outcome.to_string(),
-            detail: trace.detail.clone(),
-            stamps,
+            detail: trace.detail,
+            stamps: trace.stamps,
             ai_served_ns: trace.ai_served_ns,
             web_served_ns: trace.web_served_ns,
             wall_offset_ns: trace.wall_offset_ns.map(NsText),
@@ -270,13 +272,6 @@ impl TryFrom<TraceRecord> for Trace {
 
     fn try_from(record: TraceRecord) -> Result<Self, BadRecord> {
         let id = |field, text: &str| bad("trace", field, text);
-        let mut stamps = Stamps::new();
-        for (clock, hops) in record.stamps {
-            let clock = ClockId::new(clock);
-            for (hop, ns) in hops {
-                stamps.set(hop, &clock, ns.0);
-            }
-        }
         Ok(Self {
             lane: record.lane,
             gateway: String::new(),
@@ -291,7 +286,7 @@ impl TryFrom<TraceRecord> for Trace {
             publication_sequence: record.publication_sequence,
             outcome: record.outcome.parse().map_err(|_| id("outcome", &record.outcome))?,
             detail: record.detail,
-            stamps,
+            stamps: record.stamps,
             ai_served_ns: record.ai_served_ns,
             web_served_ns: record.web_served_ns,
             wall_offset_ns: record.wall_offset_ns.map(|ns| ns.0),
@@ -382,7 +377,7 @@ impl From<CensusRecord> for Census {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hopwatch_model::{Failure, Outcome, Stage};
+    use hopwatch_model::{Failure, Hop, Outcome, Stage};
 
     fn trace() -> Trace {
         let gateway = ClockId::new("boot/1");
@@ -416,10 +411,15 @@ mod tests {
         let entry = Entry {
             source: "gateway-1".into(),
             number: 1,
-            record: Record::Trace(Box::new(TraceRecord::from(&trace()))),
+            record: Record::Trace(Box::new(TraceRecord::from(trace()))),
         };
         let line = serde_json::to_string(&entry).unwrap();
-        assert!(line.contains(r#""9007199254740993""#), "{line}");
+        let stamps =
+            r#""stamps":{"boot/1":{"taken":"9007199254740993"},"boot/2":{"ai_received":"-5"}}"#;
+        assert!(line.contains(stamps), "{line}");
+        let borrowed =
+            EntryRef { source: &entry.source, number: entry.number, record: &entry.record };
+        assert_eq!(serde_json::to_string(&borrowed).unwrap(), line);
         let back: Entry = serde_json::from_str(&line).unwrap();
         let Record::Trace(record) = back.record else { panic!("{line}") };
         assert_eq!(Trace::try_from(*record), Ok(trace()));

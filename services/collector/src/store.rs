@@ -321,7 +321,7 @@ impl Store {
         for Kept { origin: (source, number), trace, .. } in
             self.lanes.values().flat_map(|lane| &lane.kept)
         {
-            put(source, *number, Record::Trace(Box::new(TraceRecord::from(trace))));
+            put(source, *number, Record::Trace(Box::new(TraceRecord::from(trace.clone()))));
         }
         for ((source, number), (ack, _)) in &self.acks {
             put(source, *number, Record::Client(Box::new(ClientRecord::from(ack))));

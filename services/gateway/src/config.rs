@@ -83,6 +83,9 @@ hopwatch_kit::config! {
         web_url: String = "http://127.0.0.1:8001/v1/messages".to_owned(),
         /// Where records go
         collector_url: String = "http://127.0.0.1:8002/v1/records".to_owned(),
+        /// Tell the collector what became of each message; without it there is nothing to report,
+        /// and what recording costs can be measured
+        record_traces: bool = true,
         /// Clock responders (`hopwatch respond`) on robots' hosts, with commas between:
         /// ADDRESS:PORT, or ROBOT+ROBOT@ADDRESS:PORT for robots that send no census
         clock_peers: String = String::new(),

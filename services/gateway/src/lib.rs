@@ -5,6 +5,7 @@
 //! (module `ros`); the core ([`pipeline`]) takes arrivals from anywhere.
 
 pub mod config;
+mod delivered;
 pub mod intake;
 mod message;
 mod peers;
@@ -18,6 +19,7 @@ pub use config::{Config, Flags};
 use anyhow::Context;
 use axum::Router;
 use config::LinkKind;
+use delivered::Delivered;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
@@ -77,7 +79,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );
-    let pipeline = assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), &records);
+    let delivered = Arc::new(Delivered::default());
+    let record = record_into(&config, &records, &delivered);
+    let pipeline = assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), record);
     let (workers, _) = config.capacity();
     records.send(Record::Lane(LaneRecord {
         lane: pipeline.lane.clone(),
@@ -98,7 +102,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     net::announce("gateway", &listener)?;
 
     let health_end = Shutdown::new();
-    let serving = tokio::spawn(net::serve(listener, health(&source), health_end.clone()));
+    let serving =
+        tokio::spawn(net::serve(listener, health(&source, delivered), health_end.clone()));
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
     let watching_end = Shutdown::new();
@@ -132,10 +137,9 @@ fn assemble(
     clock: Arc<SystemClock>,
     ai: Arc<dyn Link>,
     web: Arc<dyn Link>,
-    records: &RecordSender,
+    record: pipeline::TakeTrace,
 ) -> Arc<Pipeline> {
     let (workers, queue) = config.capacity();
-    let records = records.clone();
     Arc::new(Pipeline {
         lane: config.lane(),
         clock,
@@ -146,15 +150,33 @@ fn assemble(
         web_timeout: config.web_timeout(),
         under_way: UnderWay::default(),
         drain: Duration::from_millis(config.drain_ms),
-        record: Box::new(move |trace| {
-            records.send(Record::Trace(Box::new(TraceRecord::from(trace))));
-        }),
+        record,
     })
 }
 
-fn health(source: &Arc<Source>) -> Router {
+/// What becomes of a trace: it goes to the collector, unless that was turned off.
+fn record_into(
+    config: &Config,
+    records: &RecordSender,
+    delivered: &Arc<Delivered>,
+) -> pipeline::TakeTrace {
+    let (records, delivered) = (records.clone(), Arc::clone(delivered));
+    let record_traces = config.record_traces;
+    Box::new(move |trace| {
+        delivered.note(&trace);
+        if record_traces {
+            records.send(Record::Trace(Box::new(TraceRecord::from(trace))));
+        }
+    })
+}
+
+fn health(source: &Arc<Source>, delivered: Arc<Delivered>) -> Router {
     let source = Arc::clone(source);
-    net::healthz("gateway", move || json!(counters(&source, false)))
+    net::healthz("gateway", move || {
+        let mut detail = json!(counters(&source, false));
+        detail["taken_to_acked"] = json!(delivered.summary());
+        detail
+    })
 }
 
 fn counters(source: &Source, last: bool) -> hopwatch_model::GatewayCounters {

@@ -18,6 +18,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+/// Takes what became of a message.
+pub type TakeTrace = Box<dyn Fn(Trace) + Send + Sync>;
+
 /// Everything a worker needs.
 pub struct Pipeline {
     /// The lane.
@@ -37,7 +40,7 @@ pub struct Pipeline {
     /// How long messages under way may take to end at a shutdown.
     pub drain: Duration,
     /// Takes what became of each message.
-    pub record: Box<dyn Fn(&Trace) + Send + Sync>,
+    pub record: TakeTrace,
     /// Messages under way.
     pub under_way: UnderWay,
 }
@@ -56,7 +59,7 @@ impl Pipeline {
         if decoded.is_some() {
             trace.outcome = Outcome::QueueDropped;
         }
-        (self.record)(&trace);
+        (self.record)(trace);
     }
 
     /// Works until the shutdown begins; then lets messages under way end for the drain time and
@@ -78,7 +81,7 @@ impl Pipeline {
         }
         for arrival in self.intake.close() {
             let (trace, _) = message::open(&arrival, &self.lane, self.clock.id());
-            (self.record)(&trace);
+            (self.record)(trace);
         }
     }
 
@@ -101,7 +104,7 @@ impl Pipeline {
         if AssertUnwindSafe(work).catch_unwind().await.is_err() {
             let mut trace = message::bare(&arrival, &self.lane, self.clock.id());
             trace.detail = Some("a worker of the gateway panicked".to_owned());
-            (self.record)(&trace);
+            (self.record)(trace);
         }
         // Recorded before it counts as finished: who sees the counter finds the record.
         self.intake.finished();
@@ -120,7 +123,7 @@ impl Pipeline {
                 }
             }
         }
-        (self.record)(&trace);
+        (self.record)(trace);
     }
 
     async fn travel(&self, trace: &mut Trace, json: &Bytes) {

@@ -127,7 +127,7 @@ fn world(setup: &Setup) -> World {
         web_timeout: Duration::from_secs(2),
         under_way: UnderWay::default(),
         drain: Duration::from_secs(2),
-        record: Box::new(move |trace: &Trace| sink.lock().unwrap().push(trace.clone())),
+        record: Box::new(move |trace| sink.lock().unwrap().push(trace)),
     });
     World { clock, pipeline, records }
 }
