@@ -33,6 +33,23 @@ impl Exchange {
     }
 }
 
+impl Exchange {
+    /// The same as of the reply's arrival: within the exchange, the clocks drift as well. The far
+    /// clock answered right before, on the network's time; it was asked a whole round trip before.
+    ///
+    /// `lo` above `hi` proves that a clock was set meanwhile, or lies.
+    pub(crate) fn bounds_at_end(&self, rho_ppm: i64) -> (Ns, Ns) {
+        let whole = self.near_received.saturating_sub(self.near_sent);
+        let worked = self.far_sent.saturating_sub(self.far_received);
+        let network = whole.saturating_sub(worked).clamp(0, whole.max(0));
+        let (lo, hi) = self.bounds();
+        (
+            lo.saturating_sub(drift_in(network, rho_ppm).max(rho_ppm)),
+            hi.saturating_add(drift_in(whole, rho_ppm).max(rho_ppm)),
+        )
+    }
+}
+
 /// The interval of the offset θ = far − near, as all exchanges so far prove it.
 ///
 /// Each observation is widened by ρ × its age before it is intersected with a new one, in both
@@ -62,14 +79,7 @@ impl Offset {
     /// Returns true when it began a new epoch (the first exchange begins the first one).
     pub fn observe(&mut self, exchange: &Exchange) -> bool {
         let at = exchange.near_received;
-        // Within the exchange the clocks drift as well. The far clock answered right before
-        // `at`, on the network's time; it was asked a whole round trip before.
-        let whole = exchange.near_received.saturating_sub(exchange.near_sent);
-        let worked = exchange.far_sent.saturating_sub(exchange.far_received);
-        let network = whole.saturating_sub(worked).clamp(0, whole.max(0));
-        let (lo, hi) = exchange.bounds();
-        let lo = lo.saturating_sub(self.drift(network).max(self.rho_ppm));
-        let hi = hi.saturating_add(self.drift(whole).max(self.rho_ppm));
+        let (lo, hi) = exchange.bounds_at_end(self.rho_ppm);
         if let Some((old_lo, old_hi)) = self.at(at) {
             let both = (old_lo.max(lo), old_hi.min(hi));
             if both.0 <= both.1 {

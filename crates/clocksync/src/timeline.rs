@@ -14,8 +14,8 @@ pub const EXPIRY_NS: Ns = 60_000_000_000;
 /// What a wall clock may do beyond ρ: the kernel slews it by up to 500 ppm (`adjtimex(2)`).
 pub const WALL_RHO_PPM: i64 = RHO_PPM + 500;
 
-/// Allowances that are tried when the first one leaves a run in pieces: a clock that really drifts
-/// that fast has one epoch under the right one; one that was set has still two.
+/// Allowances that are tried when the first one leaves a run in pieces: under the right one, a clock
+/// that really drifts that fast is in one piece between two steps.
 const WIDER: [i64; 2] = [WALL_RHO_PPM, 5_000];
 
 /// An offset θ = far − near, as an interval in ns.
@@ -99,28 +99,21 @@ impl Timeline {
 
     /// The same with another allowance for drift, in ppm ([`WALL_RHO_PPM`] for wall clocks).
     ///
-    /// An allowance under which a run falls into three or more pieces, but is whole under a
-    /// larger one, was too small: the clocks drift, and no one set them. Then the larger one
-    /// counts, and [`Timeline::rho_ppm`] tells it.
+    /// An allowance under which a run falls into three or more pieces, of which a larger one
+    /// leaves a third or less, was too small: the clocks drift, and no one set them so often. Then
+    /// the larger one counts, and [`Timeline::rho_ppm`] tells it.
     pub fn with(mut exchanges: Vec<Exchange>, rho_ppm: i64) -> Self {
-        let before = exchanges.len();
-        exchanges.retain(|exchange| {
-            let (lo, hi) = exchange.bounds();
-            // A round trip that took less time than the service worked proves nothing but that
-            // one of the clocks was set, or lies.
-            lo <= hi && exchange.near_received >= exchange.near_sent
-        });
-        let impossible = before - exchanges.len();
         exchanges.sort_unstable_by_key(|x| (x.near_received, x.near_sent, x.far_received));
-        let mut chosen = (rho_ppm, epochs_of(&exchanges, rho_ppm));
-        if chosen.1.len() >= 3 {
-            let wider = WIDER.iter().filter(|wider| **wider > rho_ppm);
-            let whole = wider.map(|rho| (*rho, epochs_of(&exchanges, *rho)));
-            if let Some(whole) = whole.into_iter().find(|(_, epochs)| epochs.len() == 1) {
-                chosen = whole;
+        let of = |rho_ppm| (rho_ppm, epochs_of(&exchanges, rho_ppm));
+        let mut chosen = of(rho_ppm);
+        let pieces = chosen.1.0.len();
+        if pieces >= 3 {
+            let mut wider = WIDER.into_iter().filter(|wider| *wider > rho_ppm).map(of);
+            if let Some(better) = wider.find(|(_, (epochs, _))| epochs.len() * 3 <= pieces) {
+                chosen = better;
             }
         }
-        let (rho_ppm, epochs) = chosen;
+        let (rho_ppm, (epochs, impossible)) = chosen;
         let longest = epochs.iter().max_by_key(|epoch| epoch.len());
         let drift_ppm = longest.and_then(|epoch| drift(epoch, rho_ppm));
         Self { rho_ppm, epochs, impossible, drift_ppm }
@@ -149,12 +142,29 @@ impl Timeline {
     }
 
     /// A reading of the far clock on the near one: the middle, and how far it may be off.
-    /// `about` is any near-clock time within a second or so of it.
+    ///
+    /// `about` is a near-clock time at or behind the reading, such as the arrival of what was
+    /// stamped. Where one of the clocks was set in between, nothing is said.
     pub fn to_near(&self, far: Ns, about: Ns) -> Result<(Ns, Ns), Unrelated> {
-        let first = self.at(about)?;
+        let near = far.saturating_sub(self.at(about)?.middle());
         // The offset as of the reading itself.
-        let theta = self.at(far.saturating_sub(first.middle())).unwrap_or(first);
+        let theta = self.at(near)?;
+        // A reading from before a step, taken by the offset behind it, would lie anywhere: in
+        // another epoch, or behind what it came before.
+        if self.epochs.len() > 1 && (self.epoch_at(near) != self.epoch_at(about) || near > about) {
+            return Err(Unrelated::Stepped);
+        }
         Ok((far.saturating_sub(theta.hi).saturating_add(theta.half_width()), theta.half_width()))
+    }
+
+    /// How far the two clocks may come apart within `age`.
+    pub fn drift_within(&self, age: Ns) -> Ns {
+        drift_in(age, self.rho_ppm)
+    }
+
+    /// The number of the epoch that has begun at `near`, from 1.
+    fn epoch_at(&self, near: Ns) -> usize {
+        self.epochs.partition_point(|epoch| epoch[0].at <= near).max(1)
     }
 
     /// How many exchanges there were.
@@ -203,11 +213,19 @@ impl Timeline {
 }
 
 /// Exchanges, sorted, into epochs; each point holds what all exchanges of its epoch leave of the
-/// offset at its time.
-fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> Vec<Vec<Point>> {
+/// offset at its time. Beside them, how many contradict themselves: a round trip that took less
+/// time than the service worked, by more than drift explains, proves nothing but that a clock was
+/// set, or lies.
+fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> (Vec<Vec<Point>>, usize) {
+    let mut impossible = 0;
     let mut epochs: Vec<Vec<Point>> = Vec::new();
     let mut offset = Offset::new(rho_ppm);
     for exchange in exchanges {
+        let (lo, hi) = exchange.bounds_at_end(rho_ppm);
+        if lo > hi || exchange.near_received < exchange.near_sent {
+            impossible += 1;
+            continue;
+        }
         let fresh = offset.observe(exchange);
         let Some((lo, hi)) = offset.at(exchange.near_received) else { continue };
         let point = Point { at: exchange.near_received, bounds: Bounds { lo, hi } };
@@ -226,7 +244,7 @@ fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> Vec<Vec<Point>> {
             point.bounds = point.bounds.and(later.bounds.wider(drift_in(age, rho_ppm)));
         }
     }
-    epochs
+    (epochs, impossible)
 }
 
 /// How far two clocks may come apart within `age`, rounded up.

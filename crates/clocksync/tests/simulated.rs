@@ -52,7 +52,8 @@ fn the_interval_holds_the_truth_in_every_world() {
         let mut trips = Vec::new();
         for _ in 0..60 {
             at += chance.random_range(MS..2 * S);
-            let work = chance.random_range(0..100 * MS);
+            // A model may take its time: the clocks drift meanwhile.
+            let work = if chance.random_bool(0.3) { chance.random_range(0..10 * S) } else { MS };
             trips.extend(round_trip(at, (&near, &far), ways, work, &mut chance));
         }
         let mut offset = Offset::default();
@@ -186,6 +187,54 @@ fn five_ms_behind_and_drifting_300_ppm() {
         before.push(theta.middle());
     }
     assert!(before[0] - before[299] > 17 * MS, "it falls behind by 300 µs a second");
+}
+
+/// A clock that drifts and is set once is named as that, and not as set all the time.
+#[test]
+fn drift_and_one_step_are_a_drift_and_one_step() {
+    let near = FalseClock::new(0, 0.0);
+    let far = FalseClock::new(7 * MS, 300.0).set_at(30 * S, 500 * MS);
+    let way = Path { least_ns: 80_000, jitter_ns: 40_000.0, loss: 0.0 };
+    let mut chance = chance(8);
+    let trips: Vec<_> = (0..300)
+        .filter_map(|i| round_trip(i * 200 * MS + MS, (&near, &far), (way, way), 0, &mut chance))
+        .collect();
+    let timeline = Timeline::of(trips.iter().map(exchange).collect());
+    assert_eq!((timeline.epochs(), timeline.rho_ppm()), (2, 550));
+    let (slow, fast) = timeline.drift_ppm().unwrap();
+    assert!(slow <= 300.0 && 300.0 <= fast, "{slow} {fast}");
+    for trip in &trips {
+        let theta = timeline.at(trip.stamps[3]).unwrap();
+        let truth = truth(&near, &far, trip.truth[3]);
+        assert!(theta.lo <= truth && truth <= theta.hi, "{truth} not in {theta:?}");
+    }
+}
+
+/// A stamp from before a step that arrives behind it is placed nowhere, and not anywhere.
+#[test]
+fn a_stamp_from_before_a_step_is_not_placed_by_the_offset_behind_it() {
+    let way = Path { least_ns: 100_000, jitter_ns: 10_000.0, loss: 0.0 };
+    for by in [-20 * MS, 20 * MS, -10 * S, 10 * S, -300 * MS] {
+        let near = FalseClock::new(0, 0.0);
+        let far = FalseClock::new(3 * S, 10.0).set_at(10_050 * MS, by);
+        let mut chance = chance(3);
+        let trips: Vec<_> = (0..200)
+            .filter_map(|i| round_trip(i * 100 * MS, (&near, &far), (way, way), 0, &mut chance))
+            .collect();
+        let timeline = Timeline::of(trips.iter().map(exchange).collect());
+        let mut placed = 0;
+        for taken in (9_000..11_000).step_by(5).map(|ms| ms * MS) {
+            let written = taken - 120 * MS;
+            if let Ok((middle, half)) = timeline.to_near(far.read(written), taken) {
+                assert!(
+                    (middle - written).abs() <= half + 1,
+                    "by {by}: {written} {middle} ± {half}"
+                );
+                placed += 1;
+            }
+        }
+        assert!(placed > 300, "by {by}: {placed} of 400");
+    }
 }
 
 #[test]
