@@ -80,7 +80,11 @@ fn service_elsewhere(
     let json = ended.json();
     let spans = &json["lanes"][0]["spans"];
     assert_eq!(spans["pipeline"]["exact"], true);
-    assert_eq!(spans["ai_transport"]["exact"], true);
+    // Two clocks run at two rates: 50 ppm of the service's own time.
+    let open = spans["ai_transport"]["half_width_ns"].as_i64().unwrap();
+    let elsewhere = program == "hopwatch-ai-mock";
+    assert_eq!(open > 0, elsewhere, "{open}");
+    assert!(open <= 2_000, "{open}");
     assert_eq!(json["lanes"][0]["legs"][request[0]]["exact"], false);
     // 12,345 s in an interval of less than 10 ms, and nothing to complain of.
     let clocks = json["clocks"].as_array().unwrap();

@@ -152,11 +152,27 @@ fn walls(data: &Dataset, clocks: &Clocks) -> Vec<ClockReport> {
     if let Some(half) = data.traces.iter().map(|trace| trace.wall_half_width_ns).max() {
         let counted: BTreeSet<&str> =
             data.census.iter().map(|(_, census)| census.robot_id.as_str()).collect();
-        let foreign = data.traces.iter().any(|trace| !counted.contains(trace.robot_id.as_str()));
-        let assumed = if foreign && data.peers.is_empty() {
-            "; robots without a census are taken to be on this host"
+        let known = |robot: &str| {
+            counted.contains(robot)
+                || data.peers.iter().any(|peer| peer.robots.iter().any(|other| other == robot))
+        };
+        let foreign: BTreeSet<&str> = data
+            .traces
+            .iter()
+            .map(|trace| trace.robot_id.as_str())
+            .filter(|robot| !robot.is_empty() && !known(robot))
+            .collect();
+        let assumed = if foreign.is_empty() {
+            String::new()
         } else {
-            ""
+            // Ten names tell enough.
+            let names: Vec<&str> = foreign.iter().take(10).copied().collect();
+            let more = if foreign.len() > 10 { ", …" } else { "" };
+            format!(
+                "; {}{more}: no census, taken to be on this host (if it isn't, `ros` and the span \
+                 published hold the difference of two wall clocks)",
+                names.join(", ")
+            )
         };
         reports.push(ClockReport {
             relation: format!(

@@ -38,6 +38,8 @@ pub enum RobotHost {
     Here,
     /// On a host with this monotonic clock.
     Elsewhere(ClockId),
+    /// Robots of one id say that they are on several hosts: whose message it is, nobody knows.
+    Unclear,
 }
 
 impl Clocks {
@@ -107,8 +109,8 @@ impl Clocks {
             .filter(|census| census.robot_id == trace.robot_id)
             .map(|census| &census.clock)
             .collect();
-        if here.is_some_and(|here| told.contains(here)) {
-            return RobotHost::Here;
+        if told.len() > 1 {
+            return RobotHost::Unclear;
         }
         let elsewhere = told.into_iter().next().or_else(|| self.robots.get(&trace.robot_id));
         match elsewhere {
@@ -131,6 +133,7 @@ impl Clocks {
                 let ns = stamp.ns.checked_sub(trace.wall_offset_ns?)?;
                 Some(Placed { ns, half_ns: trace.wall_half_width_ns, of })
             }
+            RobotHost::Unclear => None,
             RobotHost::Elsewhere(far) => {
                 let timeline = self.wall.get(&(taken.clock.clone(), far.clone()))?;
                 let (ns, half_ns) = timeline.to_near(stamp.ns, taken.ns).ok()?;
@@ -139,7 +142,17 @@ impl Clocks {
         }
     }
 
-    /// Where a reading of a monotonic clock lies on `near`, at about `about` of it.
+    /// Where a reading of a monotonic clock lies on `near` by the offset of `about`, however long
+    /// before it was: good to what the clocks may have drifted apart since.
+    pub fn place_roughly(&self, stamp: &Stamp, near: &ClockId, about: Ns) -> Option<Ns> {
+        if stamp.clock == *near {
+            return Some(stamp.ns);
+        }
+        let theta = self.between(near, &stamp.clock)?.at(about).ok()?;
+        stamp.ns.checked_sub(theta.middle())
+    }
+
+    /// Where a reading of a monotonic clock lies on `near`, at or before `about` of it.
     pub fn place(&self, stamp: &Stamp, near: &ClockId, about: Ns) -> Result<Placed, Unrelated> {
         let of = stamp.clock.clone();
         if of == *near {

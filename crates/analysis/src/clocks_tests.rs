@@ -145,10 +145,11 @@ fn every_leg_across_clocks_holds_the_truth() {
                     "seed {seed}, leg {i}: {truth} is not {ns} ± {half}"
                 );
             }
-            // What needs no agreement is exact: the sum of request and reply.
+            // The sum of request and reply needs no agreement but on the rates.
             let sum = truth[1] + truth[2];
-            let exact = d.ai_transport_ns.unwrap();
-            assert!((exact - sum).abs() <= 10 * MS / 20_000 + 1, "seed {seed}: {exact} {sum}");
+            let (ns, half) = d.ai_transport.unwrap();
+            assert!((ns - sum).abs() <= half + 1, "seed {seed}: {ns} ± {half} {sum}");
+            assert!(half <= 10 * MS / 1_000_000 * 50 + 50, "{half}");
             assert_eq!(of(Leg::Write).map(|(_, half)| half), Some(0));
         }
     }
@@ -180,7 +181,7 @@ fn without_a_relation_nothing_is_said() {
     let d = decompose(&world.traces[0], &[&world.census], &none).unwrap();
     assert_eq!((d.published, d.intended), (None, None));
     assert_eq!(d.before.iter().map(|l| l.leg).collect::<Vec<_>>(), [Leg::Wake]);
-    assert!(d.pipeline.iter().any(|l| l.leg == Leg::AiTransport && l.half_ns == 0));
+    assert!(d.pipeline.iter().any(|l| l.leg == Leg::AiTransport && l.half_ns < 1_000));
     // A robot without a census is placed when somebody said where it runs.
     let mut peers = world.peers.clone();
     let clocks = Clocks::of(&world.traces, &peers);

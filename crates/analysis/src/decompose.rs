@@ -1,6 +1,7 @@
 //! One trace into its legs (METHOD 2, 9): Σ legs = total in integer nanoseconds, always.
 
 use crate::clocks::{Clocks, Placed, RobotHost};
+use hopwatch_clocksync::{RHO_PPM, drift_in};
 use hopwatch_model::{Census, Class, ClockId, Hop, Leg, Ns, Stamp, Stamps, Trace};
 use thiserror::Error;
 
@@ -36,10 +37,15 @@ pub struct Decomposition {
     pub published: Option<(Ns, Ns)>,
     /// intended → web_acked, likewise: open loop (METHOD 8).
     pub intended: Option<(Ns, Ns)>,
-    /// ai_sent → ai_answered without the service's own time: exact, whatever the clocks.
-    pub ai_transport_ns: Option<Ns>,
-    /// web_sent → web_acked without the service's own time: exact, whatever the clocks.
-    pub web_transport_ns: Option<Ns>,
+    /// ai_sent → ai_answered without the service's own time, and how far it may be off: two
+    /// clocks run at two rates, so by ρ of the service's own time.
+    pub ai_transport: Option<(Ns, Ns)>,
+    /// web_sent → web_acked without the service's own time, likewise.
+    pub web_transport: Option<(Ns, Ns)>,
+    /// How far the AI service's own time may be off, measured by another clock than the total.
+    pub ai_half_ns: Ns,
+    /// The same of the web service's.
+    pub web_half_ns: Ns,
 }
 
 /// A trace that can't be split. It stays in the ledger and is left out of the figures.
@@ -92,12 +98,18 @@ pub fn decompose(
     let mut chain = Chain { stamps, clocks, at: (Hop::Taken, taken), legs: Vec::new() };
     walk(&mut chain, trace)?;
     out.pipeline = chain.legs;
-    let sum_of = |legs: &[Leg]| {
-        let mut found = out.pipeline.iter().filter(|leg| legs.contains(&leg.leg)).peekable();
-        found.peek().is_some().then(|| found.map(|leg| leg.ns).sum())
+    let half_of = |legs: &[Leg]| -> Ns {
+        out.pipeline.iter().filter(|leg| legs.contains(&leg.leg)).map(|leg| leg.half_ns).sum()
     };
-    out.ai_transport_ns = sum_of(&[Leg::AiRequest, Leg::AiReply, Leg::AiTransport]);
-    out.web_transport_ns = sum_of(&[Leg::WebRequest, Leg::WebReply, Leg::WebTransport]);
+    out.ai_half_ns = half_of(&[Leg::AiWait, Leg::AiInfer]);
+    out.web_half_ns = half_of(&[Leg::WebHandle]);
+    let sum_of = |legs: &[Leg], half: Ns| {
+        let mut found = out.pipeline.iter().filter(|leg| legs.contains(&leg.leg)).peekable();
+        found.peek().is_some().then(|| (found.map(|leg| leg.ns).sum(), half))
+    };
+    out.ai_transport = sum_of(&[Leg::AiRequest, Leg::AiReply, Leg::AiTransport], out.ai_half_ns);
+    out.web_transport =
+        sum_of(&[Leg::WebRequest, Leg::WebReply, Leg::WebTransport], out.web_half_ns);
     if let Some(acked) = stamps.get(Hop::WebAcked) {
         let total = between((Hop::Taken, taken), (Hop::WebAcked, acked))?;
         let sum = out.pipeline.iter().map(|leg| leg.ns).sum();
@@ -127,17 +139,23 @@ fn intended(
     let placed = |census: &Census, ns| {
         clocks.place(&Stamp::new(census.clock.clone(), ns), near, published.ns).ok()
     };
+    // Which instance, and which turn of its sequence, is a matter of seconds: the offset of now
+    // does for a schedule that began long before anybody related the clocks.
+    let start_of = |census: &Census| {
+        let start = Stamp::new(census.clock.clone(), census.schedule_start_ns);
+        clocks.place_roughly(&start, near, published.ns)
+    };
     let early = EARLY_NS.saturating_add(published.half_ns);
-    let (_, instance) = census
+    let (began, instance) = census
         .iter()
         .filter(|census| census.robot_id == trace.robot_id)
-        .filter_map(|census| Some((placed(census, census.schedule_start_ns)?.ns, census)))
+        .filter_map(|census| Some((start_of(census)?, census)))
         .filter(|(start, _)| *start <= published.ns.saturating_add(early))
         .max_by_key(|(start, _)| *start)?;
     // When it was published on the robot's own clock, near enough to tell which turn of the
     // sequence it is of.
     let start = instance.schedule_start_ns;
-    let since = published.ns.saturating_sub(placed(instance, start)?.ns);
+    let since = published.ns.saturating_sub(began);
     placed(instance, instance.intended_ns(trace.sequence, start.saturating_add(since))?)
 }
 
@@ -169,6 +187,7 @@ fn before_taken(
             // One wall clock made this and the reader's stamp.
             RobotHost::Here => ClockId::wall(),
             RobotHost::Elsewhere(far) => ClockId::new(format!("wall of {far}")),
+            RobotHost::Unclear => return None,
         };
         Some(placed)
     };
@@ -327,7 +346,8 @@ impl Chain<'_> {
             _ => match served {
                 Some((wait, work)) => {
                     let transport = self.split((trip.ended, ended), trip, wait, work)?;
-                    self.legs.push(LegTime::exact(trip.transport, transport));
+                    let half_ns = Self::rate_half(wait, work);
+                    self.legs.push(LegTime { leg: trip.transport, ns: transport, half_ns });
                     self.served(trip, wait, work);
                 }
                 None => {
@@ -339,7 +359,8 @@ impl Chain<'_> {
         Ok(true)
     }
 
-    /// Round trip − the service's own time: exact without any agreement between the clocks.
+    /// Round trip − the service's own time: needs no agreement on the time, and is off by no more
+    /// than the two clocks' rates are ([`Chain::rate_half`]).
     fn split(
         &self,
         ended: (Hop, &Stamp),
@@ -353,8 +374,13 @@ impl Chain<'_> {
             .ok_or(Defect::Absurd(trip.received, trip.done))
     }
 
-    /// Request and reply of a service on another clock: their sum is exact, the split is as good
-    /// as the relation of the clocks. Without one it stays a sum.
+    /// How far the service's own time may be off on our clock: its clock runs at a rate of its own.
+    fn rate_half(wait: Ns, work: Ns) -> Ns {
+        drift_in(wait.saturating_add(work), RHO_PPM)
+    }
+
+    /// Request and reply of a service on another clock: the split is as good as the relation of
+    /// the clocks. Without one it stays a sum.
     fn related(
         &mut self,
         ended: (Hop, &Stamp),
@@ -372,28 +398,33 @@ impl Chain<'_> {
             Some((bounds, at_request.lo, at_request.hi.min(own)))
         });
         let Some((at_reply, lo, hi)) = theta else {
-            self.legs.push(LegTime::exact(trip.transport, transport));
+            let half_ns = Self::rate_half(wait, work);
+            self.legs.push(LegTime { leg: trip.transport, ns: transport, half_ns });
             self.served(trip, wait, work);
             return Ok(());
         };
         let middle = at_reply.middle();
         let request =
             apart((sent.0, sent.1.ns), (trip.received, received.ns.saturating_sub(middle)))?;
+        // The request arrived a little behind sent, the reply left a little before ended.
         let half_request = hi.saturating_sub(middle).max(middle.saturating_sub(lo)).max(0);
+        let half_request = half_request.saturating_add(drift_in(request, RHO_PPM));
         self.legs.push(LegTime { leg: trip.request, ns: request, half_ns: half_request });
         self.served(trip, wait, work);
         let reply = transport.checked_sub(request).ok_or(Defect::Absurd(trip.done, trip.ended))?;
-        self.legs.push(LegTime { leg: trip.reply, ns: reply, half_ns: at_reply.half_width() });
+        let half_reply = at_reply.half_width().saturating_add(drift_in(reply, RHO_PPM));
+        self.legs.push(LegTime { leg: trip.reply, ns: reply, half_ns: half_reply });
         Ok(())
     }
 
     /// The service's own time.
     fn served(&mut self, trip: &RoundTrip, wait: Ns, work: Ns) {
+        let by_another = |leg, ns| LegTime { leg, ns, half_ns: drift_in(ns, RHO_PPM) };
         if trip.wait != trip.work {
-            self.legs.push(LegTime::exact(trip.wait, wait));
+            self.legs.push(by_another(trip.wait, wait));
         }
-        let work = if trip.wait == trip.work { wait + work } else { work };
-        self.legs.push(LegTime::exact(trip.work, work));
+        let work = if trip.wait == trip.work { wait.saturating_add(work) } else { work };
+        self.legs.push(by_another(trip.work, work));
     }
 }
 

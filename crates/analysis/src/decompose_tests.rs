@@ -38,7 +38,8 @@ fn the_whole_way_on_one_host() {
         last: true,
     };
     let restarted = Census { schedule_start_ns: 3_600_000_000_000, ..census.clone() };
-    let foreign = Census { clock: ClockId::new("far"), ..census.clone() };
+    let foreign =
+        Census { robot_id: "robot_009".into(), clock: ClockId::new("far"), ..census.clone() };
     let d = decompose(&trace, &[&census, &restarted, &foreign], &Clocks::default()).unwrap();
     assert_eq!(names(&d.before), [("schedule", 1), ("write", 2), ("ros", 3), ("wake", 4)]);
     let expected = [
@@ -62,6 +63,30 @@ fn the_whole_way_on_one_host() {
     assert_eq!(d.class_ns(Class::Ai), 19);
     assert_eq!(d.class_ns(Class::Transport), 7 + 8 + 11 + 13 + 15);
     assert_eq!(d.class_ns(Class::Overhead), 5 + 6 + 12 + 14);
+}
+
+/// Two robots with one id, of which one is elsewhere: whose message it is, nobody knows.
+#[test]
+fn an_id_on_two_hosts_places_nothing() {
+    let mut way = minimal();
+    way.extend([(Hop::Published, -9), (Hop::Written, -8), (Hop::Received, -5)]);
+    let trace = trace_of(&way);
+    let here = Census {
+        robot_id: trace.robot_id.clone(),
+        instance: "i".into(),
+        clock: ClockId::new(GATEWAY),
+        schedule_start_ns: -9,
+        rate_hz: 1.0,
+        first_sequence: 0,
+        published: 1,
+        failed: 0,
+        last: true,
+    };
+    let far = Census { instance: "j".into(), clock: ClockId::new("far"), ..here.clone() };
+    let alone = decompose(&trace, &[&here], &Clocks::default()).unwrap();
+    assert_eq!(alone.published, Some((169, 0)));
+    let both = decompose(&trace, &[&here, &far], &Clocks::default()).unwrap();
+    assert_eq!((names(&both.before), both.published), (vec![("wake", 5)], None));
 }
 
 fn minimal() -> Vec<(Hop, Ns)> {

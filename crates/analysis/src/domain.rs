@@ -166,6 +166,12 @@ impl Domain {
         if plain.len() < FEWEST {
             return None;
         }
+        // Digits alone prove nothing of a robot that publishes right behind each full second: the
+        // writer's stamp has to contradict them.
+        let early = headers.iter().filter(|h| h.domain().is_none()).map(Header::early).max()?;
+        if early < 10_000_000 {
+            return None;
+        }
         let most = plain.iter().copied().max()?;
         match most {
             0 => Some(Self::WholeSeconds),

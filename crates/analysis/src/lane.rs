@@ -79,6 +79,16 @@ impl Row {
         }
     }
 
+    /// How far that may be off: by the rates of the clocks that measured the services' own times.
+    fn half_of(self, d: &Decomposition) -> Ns {
+        match self {
+            Self::Ai | Self::Communication => d.ai_half_ns,
+            Self::Transport => d.ai_half_ns.saturating_add(d.web_half_ns),
+            Self::Overhead => d.web_half_ns,
+            Self::Total => 0,
+        }
+    }
+
     /// Its time of one message that went the whole way.
     fn of(self, d: &Decomposition, total: Ns) -> Ns {
         match self {
@@ -176,6 +186,9 @@ pub struct LaneReport {
     pub stability: Stability,
     /// The pipeline span (taken → web_acked) by class.
     pub classes: BTreeMap<Row, Summary>,
+    /// What the clocks leave open of each class: nothing on one clock. A service's clock runs at a
+    /// rate of its own, so its own time may be off by 50 ppm, and what is left of the total, too.
+    pub class_widths: BTreeMap<Row, Width>,
     /// Spans that are no class and no leg: pipeline (the total again, exact), published →
     /// web_acked, intended → web_acked (open loop), glass (published → painted), and the
     /// transport of each service, request and reply in one.
@@ -233,6 +246,12 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneRepo
         let headline = matches!(row, Row::Total | Row::Communication);
         (row, summary(series, (wanted.modes_of_legs || headline).then_some(1)))
     });
+    let class_widths = Row::ALL.map(|row| {
+        let lengths: Vec<(Ns, Ns)> =
+            whole.iter().map(|(_, d, total)| (row.of(d, *total), row.half_of(d))).collect();
+        let p50 = classes.iter().find(|(other, _)| *other == row).and_then(|(_, s)| s.p50_ns);
+        (row, Width::of(&lengths, p50))
+    });
     let span = |of: fn(&Decomposition) -> Option<(Ns, Ns)>| {
         SpanFigures::of(&whole.iter().filter_map(|(_, d, _)| of(d)).collect::<Vec<_>>())
     };
@@ -256,12 +275,13 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneRepo
         stability,
         findings,
         classes: BTreeMap::from(classes),
+        class_widths: BTreeMap::from(class_widths),
         spans: BTreeMap::from([
             ("pipeline", span(|d| exact(d.pipeline_ns))),
             ("published", span(|d| d.published)),
             ("intended", span(|d| d.intended)),
-            ("ai_transport", span(|d| exact(d.ai_transport_ns))),
-            ("web_transport", span(|d| exact(d.web_transport_ns))),
+            ("ai_transport", span(|d| d.ai_transport)),
+            ("web_transport", span(|d| d.web_transport)),
             ("glass", SpanFigures::of(&glass)),
         ]),
         legs: legs(&whole, &lane.glass, wanted),
@@ -290,6 +310,7 @@ impl LaneReport {
             *summary = summary.clone().without_quantiles();
         }
         let legs = self.legs.values_mut().map(|leg| &mut leg.width);
+        let legs = legs.chain(self.class_widths.values_mut());
         legs.chain(self.spans.values_mut().map(|span| &mut span.width))
             .for_each(Width::drop_quantiles);
         self.breakdown.clear();

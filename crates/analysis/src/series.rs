@@ -7,6 +7,8 @@ use hopwatch_model::Ns;
 
 /// The bins of the lower envelope.
 const BINS: usize = 20;
+/// Fewer messages have no slope.
+const FEWEST: usize = 60;
 /// Messages on either side of a jump.
 const SIDE: usize = 5;
 /// A clock that is set by less than this may be jitter: 5 ms.
@@ -37,7 +39,11 @@ pub(crate) fn lower_slope(points: &[(Ns, Ns)]) -> Option<f64> {
     let scatter = median(&mut scatter)?;
     let span = lowest.last()?.0 - lowest.first()?.0;
     // Six median deviations are four standard ones; and 0.2 ms are within any host's jitter.
-    (lowest.len() >= 5 && (slope * span).abs() > (6.0 * scatter).max(200.0)).then_some(slope)
+    // Fewer points wander by chance: of 20 random delays a tenth seems to have a slope.
+    (points.len() >= FEWEST
+        && lowest.len() >= 5
+        && (slope * span).abs() > (6.0 * scatter).max(200.0))
+    .then_some(slope)
 }
 
 /// By how much a delay jumped for good; `None` when it didn't, by at least 5 ms.
@@ -113,6 +119,28 @@ mod tests {
             assert!((drifting - 300.0).abs() < 40.0, "seed {seed}: {drifting}");
             let queue = lower_slope(&course(seed, |i| i * 37_000_000)).unwrap();
             assert!((queue - 37_000.0).abs() < 100.0, "seed {seed}: {queue}");
+        }
+    }
+
+    /// Exponential delays have no slope, however few or many.
+    #[test]
+    fn chance_is_no_slope() {
+        for n in [13, 15, 20, 30, 60, 120, 1_000] {
+            for (period, mean) in [(S / 10, 1e6), (S / 10, 5e6), (S, 1e6), (S, 20e6)] {
+                let mut seen = 0;
+                for seed in 0..1_000 {
+                    let mut chance = chance(seed);
+                    #[expect(clippy::cast_possible_truncation, reason = "a delay")]
+                    let points: Vec<(Ns, Ns)> = (0..n)
+                        .map(|i| {
+                            let delay = -(1.0 - chance.random::<f64>()).ln() * mean;
+                            (i * period, delay as Ns)
+                        })
+                        .collect();
+                    seen += usize::from(lower_slope(&points).is_some());
+                }
+                assert!(seen <= 5, "n = {n}, {period} {mean}: {seen} of 1000");
+            }
         }
     }
 

@@ -52,6 +52,11 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for (name, summary) in Row::ALL.iter().map(|row| (row.name(), &lane.classes[row])) {
         figures(out, name, summary);
     }
+    for (row, width) in &lane.class_widths {
+        if let Some(said) = width.said() {
+            line(out, &format!("  {}: {said}", row.name()));
+        }
+    }
     // What came before the take is in no class: of a lossy link, it is nearly all.
     for name in ["published", "intended"] {
         let Some(span) = lane.spans.get(name).filter(|span| span.summary.n > 0) else { continue };

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Finding {
-    /// A word: "clock_step", "constant_offset", "drift", "wrong_clock_domain",
-    /// "unsynchronised_robot", "queueing_not_clock", "negative_delay".
+    /// A word: "clock_step", "delay_jumped", "constant_offset", "drift", "delay_drifts",
+    /// "wrong_clock_domain", "unsynchronised_robot", "ambiguous_host", "queueing_not_clock".
     pub kind: String,
     /// Whose: a robot, a service, the gateway.
     pub subject: String,
@@ -81,7 +81,8 @@ fn gateway_steps(traces: &[&Trace]) -> Vec<Finding> {
         let ((at, before, half), (then, after, other)) = (pair[0], pair[1]);
         let by = after.saturating_sub(before);
         let slewed = (then.saturating_sub(at) / 1_000_000 + 1).saturating_mul(SLEW_PPM);
-        (by.saturating_abs() > slewed + half + other).then_some(by)
+        let allowed = slewed.saturating_add(half).saturating_add(other);
+        (by.saturating_abs() > allowed).then_some(by)
     });
     let all: Vec<Ns> = steps.collect();
     let Some(largest) = all.iter().copied().max_by_key(|by| by.saturating_abs()) else {
@@ -99,7 +100,7 @@ fn gateway_steps(traces: &[&Trace]) -> Vec<Finding> {
 /// Clocks of services, by their requests' own exchanges.
 fn services(clocks: &Clocks, found: &mut Vec<Finding>) {
     for (_, far, timeline) in clocks.monotonic() {
-        of_timeline(far.as_str(), "its monotonic clock", timeline, found);
+        of_timeline(&format!("clock {far}"), "it", timeline, found);
     }
 }
 
@@ -163,6 +164,13 @@ fn robot_host(robot: &str, traces: &[&Trace], lane: &LaneData<'_>, found: &mut V
         }
         RobotHost::Here if !told => unrelated_host(robot, traces, found),
         RobotHost::Here => {}
+        RobotHost::Unclear => found.push(finding(
+            "ambiguous_host",
+            robot,
+            "robots of this id run on several hosts at once: whose clock stamped a message isn't \
+             known, so nothing is said of what came before received; give each robot its own id"
+                .to_owned(),
+        )),
     }
 }
 
@@ -194,28 +202,46 @@ fn related_host(
 fn unrelated_host(robot: &str, traces: &[&Trace], found: &mut Vec<Finding>) {
     const ASK: &str = "run `hopwatch respond` on the robot's host to know";
     let Some(base) = traces.iter().find_map(|trace| trace.wall_offset_ns) else { return };
-    // received − written in the two wall clocks, free of steps of our own.
-    let delays: Vec<(Ns, Ns)> = traces
-        .iter()
-        .filter_map(|trace| {
+    // received − written in the two wall clocks: with steps of our own, and free of them.
+    let delays_by = |offset: &dyn Fn(&Trace) -> Option<Ns>| -> Vec<(Ns, Ns)> {
+        let of = |trace: &&Trace| {
             let written = trace.stamps.get(Hop::Written).filter(|s| s.clock == ClockId::wall())?;
-            let received = trace.stamps.get(Hop::Received)?.ns.checked_add(base)?;
+            let received = trace.stamps.get(Hop::Received)?.ns.checked_add(offset(trace)?)?;
             Some((taken_ns(trace), received.checked_sub(written.ns)?))
-        })
-        .collect();
+        };
+        traces.iter().filter_map(of).collect()
+    };
+    let delays = delays_by(&|_| Some(base));
+    let as_shown = delays_by(&|trace| trace.wall_offset_ns);
     let Some(least) = delays.iter().map(|(_, delay)| *delay).min() else { return };
-    if let Some(by) = jump(&delays) {
-        let text = format!(
-            "its wall clock was set by {} during the run, by the course of its messages' \
-             timestamps; {ASK} more",
-            maybe(Some(by.saturating_neg()))
-        );
-        found.push(finding("clock_step", robot, text));
+    // One that is only in one of them is of our own clock, if the robot is here or elsewhere.
+    if let Some((by, _)) = jump(&delays).zip(jump(&as_shown)) {
+        if least < 0 {
+            let text = format!(
+                "its wall clock was set by {} during the run, by the course of its messages' \
+                 timestamps; {ASK} more",
+                maybe(Some(by.saturating_neg()))
+            );
+            found.push(finding("clock_step", robot, text));
+        } else {
+            let text = format!(
+                "the delay from its DDS writer to our reader changed by {} for good: its wall \
+                 clock was set, or the way changed; one way alone can't tell, {ASK}",
+                maybe(Some(by))
+            );
+            found.push(finding("delay_jumped", robot, text));
+        }
         return;
     }
-    let slope = lower_slope(&delays).filter(|_| delays.len() >= FEWEST);
-    if let Some(slope) = slope {
-        if slope.abs() > FASTEST_CLOCK {
+    if let Some(slope) = lower_slope(&delays) {
+        if slope < -FASTEST_CLOCK {
+            let text = format!(
+                "the delay from its DDS writer to our reader shrinks by {:.0} µs a second: no \
+                 clock drifts that fast (below 50 µs a second), so a backlog drains on the way",
+                -slope
+            );
+            found.push(finding("queueing_not_clock", robot, text));
+        } else if slope > FASTEST_CLOCK {
             let text = format!(
                 "the delay from its DDS writer to our reader grows by {slope:.0} µs a second: no \
                  clock drifts that fast (below 50 µs a second), so messages queue up on the way"
@@ -223,11 +249,12 @@ fn unrelated_host(robot: &str, traces: &[&Trace], found: &mut Vec<Finding>) {
             found.push(finding("queueing_not_clock", robot, text));
         } else {
             let text = format!(
-                "its wall clock drifts by about {:.0} µs a second against this host's; {ASK} the \
-                 offset",
+                "the delay from its DDS writer to our reader changes by about {slope:.0} µs a \
+                 second: its wall clock drifts by {:.0}, or the way changes; one way alone can't \
+                 tell, {ASK}",
                 -slope
             );
-            found.push(finding("drift", robot, text));
+            found.push(finding("delay_drifts", robot, text));
         }
     }
     if least < 0 {
@@ -277,7 +304,7 @@ fn queueing(
         .waiting_slope_us_per_s
         .map(|slope| format!(", growing by {slope:.0} µs a second over the run"))
         .unwrap_or_default();
-    let dropped = ledger.queue_dropped + ledger.lost_in_ros;
+    let dropped = ledger.queue_dropped.saturating_add(ledger.overwritten_in_history);
     let text = format!(
         "messages waited up to {} for a worker{grows}, at a utilisation of {utilisation} of {} \
          worker(s), and {dropped} were dropped or overwritten. A receiver that subtracts the \

@@ -11,5 +11,5 @@ mod timeline;
 mod wall;
 
 pub use exchange::{Exchange, Offset, RHO_PPM};
-pub use timeline::{Bounds, EXPIRY_NS, Step, Timeline, Unrelated, WALL_RHO_PPM};
+pub use timeline::{Bounds, EXPIRY_NS, Step, Timeline, Unrelated, WALL_RHO_PPM, drift_in};
 pub use wall::{WallBracket, WallMap, WallStep};

@@ -157,11 +157,6 @@ impl Timeline {
         Ok((far.saturating_sub(theta.hi).saturating_add(theta.half_width()), theta.half_width()))
     }
 
-    /// How far the two clocks may come apart within `age`.
-    pub fn drift_within(&self, age: Ns) -> Ns {
-        drift_in(age, self.rho_ppm)
-    }
-
     /// The number of the epoch that has begun at `near`, from 1.
     fn epoch_at(&self, near: Ns) -> usize {
         self.epochs.partition_point(|epoch| epoch[0].at <= near).max(1)
@@ -247,8 +242,8 @@ fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> (Vec<Vec<Point>>, usize) {
     (epochs, impossible)
 }
 
-/// How far two clocks may come apart within `age`, rounded up.
-pub(crate) fn drift_in(age: Ns, rho_ppm: i64) -> Ns {
+/// How far two clocks may come apart within `age`, rounded up, at a drift of at most `rho_ppm`.
+pub fn drift_in(age: Ns, rho_ppm: i64) -> Ns {
     let age = age.saturating_abs();
     if age == 0 {
         return 0;
