@@ -146,7 +146,8 @@ impl Spool {
 
     /// Sends a batch; true when the collector has it, or will never take it.
     async fn deliver(&self, link: &Http1, batch: &[(u64, Arc<Record>)]) -> bool {
-        let mut body = Vec::new();
+        // About what a trace takes.
+        let mut body = Vec::with_capacity(batch.len() * 1024);
         for (number, record) in batch {
             let entry = EntryRef { source: &self.config.source, number: *number, record };
             if serde_json::to_writer(&mut body, &entry).is_ok() {
