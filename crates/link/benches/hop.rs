@@ -71,7 +71,7 @@ fn hand_over(bencher: Bencher<'_, '_>) {
 fn write_json(bencher: Bencher<'_, '_>) {
     let record = wire_form(example());
     let bencher = bencher.counter(ItemsCount::new(HOPS));
-    bencher.with_inputs(|| Vec::with_capacity(2048)).bench_local_refs(|body| json(&record, body));
+    bencher.with_inputs(|| Vec::with_capacity(1024)).bench_local_refs(|body| json(&record, body));
 }
 
 #[divan::bench_group(sample_count = 1000)]
@@ -110,7 +110,7 @@ impl Whole {
         let told = headers();
         let stamps = stamps(&self.clock, &told, mono_ns);
         self.spool.take(Trace { stamps, ..blank() });
-        let mut body = Vec::new();
+        let mut body = Vec::with_capacity(1024);
         json(&self.record, &mut body);
         body
     }

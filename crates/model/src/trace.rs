@@ -15,12 +15,13 @@ macro_rules! hex_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // Written for every message: a formatter for each byte would take many times as long.
-                let mut text = String::with_capacity($bytes * 2);
-                for digit in self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
-                    text.push(char::from_digit(u32::from(digit), 16).unwrap_or('?'));
+                // Written for every message: a formatter for each byte takes many times as long.
+                let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+                let mut text = [0; $bytes * 2];
+                for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+                    pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
                 }
-                f.write_str(&text)
+                f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }
 

@@ -58,6 +58,18 @@ pub enum DropPolicy {
     Newest,
 }
 
+/// When traces are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordTraces {
+    /// All of them.
+    Always,
+    /// None: the collector is told of counters, censuses and events only.
+    Never,
+    /// Those of every other phase of 2 s.
+    Alternate,
+}
+
 hopwatch_kit::config! {
     /// Configuration of the gateway.
     pub struct Config, Flags {
@@ -83,9 +95,9 @@ hopwatch_kit::config! {
         web_url: String = "http://127.0.0.1:8001/v1/messages".to_owned(),
         /// Where records go
         collector_url: String = "http://127.0.0.1:8002/v1/records".to_owned(),
-        /// Tell the collector what became of each message; without it there is nothing to report,
-        /// and what recording costs can be measured
-        record_traces: bool = true,
+        /// When the collector is told what became of each message; reports are of what it is told,
+        /// so anything but `always` is for measuring what recording costs
+        record_traces: RecordTraces = RecordTraces::Always,
         /// Clock responders (`hopwatch respond`) on robots' hosts, with commas between:
         /// ADDRESS:PORT, or ROBOT+ROBOT@ADDRESS:PORT for robots that send no census
         clock_peers: String = String::new(),

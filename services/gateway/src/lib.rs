@@ -5,11 +5,11 @@
 //! (module `ros`); the core ([`pipeline`]) takes arrivals from anywhere.
 
 pub mod config;
-mod delivered;
 pub mod intake;
 mod message;
 mod peers;
 pub mod pipeline;
+mod recording;
 mod ros;
 mod shared_memory;
 mod silence;
@@ -19,15 +19,15 @@ pub use config::{Config, Flags};
 use anyhow::Context;
 use axum::Router;
 use config::LinkKind;
-use delivered::Delivered;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{Http1, Http1Config, Link, Peer, RecordSender, RecordSenderConfig, Target};
-use hopwatch_wire::record::{LaneRecord, Record, TraceRecord};
+use hopwatch_wire::record::{LaneRecord, Record};
 use intake::Intake;
 use pipeline::{Pipeline, UnderWay};
+use recording::Recording;
 use ros::Source;
 use serde_json::json;
 use std::sync::Arc;
@@ -79,9 +79,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );
-    let delivered = Arc::new(Delivered::default());
-    let record = record_into(&config, &records, &delivered);
-    let pipeline = assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), record);
+    let recording = Arc::new(Recording::new(config.record_traces, records.clone()));
+    let pipeline =
+        assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), Arc::clone(&recording));
     let (workers, _) = config.capacity();
     records.send(Record::Lane(LaneRecord {
         lane: pipeline.lane.clone(),
@@ -103,7 +103,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
 
     let health_end = Shutdown::new();
     let serving =
-        tokio::spawn(net::serve(listener, health(&source, delivered), health_end.clone()));
+        tokio::spawn(net::serve(listener, health(&source, recording), health_end.clone()));
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
     let watching_end = Shutdown::new();
@@ -137,7 +137,7 @@ fn assemble(
     clock: Arc<SystemClock>,
     ai: Arc<dyn Link>,
     web: Arc<dyn Link>,
-    record: pipeline::TakeTrace,
+    recording: Arc<Recording>,
 ) -> Arc<Pipeline> {
     let (workers, queue) = config.capacity();
     Arc::new(Pipeline {
@@ -150,31 +150,15 @@ fn assemble(
         web_timeout: config.web_timeout(),
         under_way: UnderWay::default(),
         drain: Duration::from_millis(config.drain_ms),
-        record,
+        record: Box::new(move |trace| recording.take(trace)),
     })
 }
 
-/// What becomes of a trace: it goes to the collector, unless that was turned off.
-fn record_into(
-    config: &Config,
-    records: &RecordSender,
-    delivered: &Arc<Delivered>,
-) -> pipeline::TakeTrace {
-    let (records, delivered) = (records.clone(), Arc::clone(delivered));
-    let record_traces = config.record_traces;
-    Box::new(move |trace| {
-        delivered.note(&trace);
-        if record_traces {
-            records.send(Record::Trace(Box::new(TraceRecord::from(trace))));
-        }
-    })
-}
-
-fn health(source: &Arc<Source>, delivered: Arc<Delivered>) -> Router {
+fn health(source: &Arc<Source>, recording: Arc<Recording>) -> Router {
     let source = Arc::clone(source);
     net::healthz("gateway", move || {
         let mut detail = json!(counters(&source, false));
-        detail["taken_to_acked"] = json!(delivered.summary());
+        detail["taken_to_acked"] = json!(recording.taken_to_acked());
         detail
     })
 }
