@@ -3,7 +3,7 @@
 //! Knows nothing of ROS, and takes its time from a clock that it is given: tests run it on
 //! arrivals of their own and in virtual time.
 
-use crate::intake::{Arrival, Intake};
+use crate::intake::{Arrival, Intake, Offered};
 use crate::message;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -53,8 +53,20 @@ pub struct UnderWay {
 }
 
 impl Pipeline {
+    /// Takes a message in, and does what has to be done for it; never waits.
+    pub fn offer(self: &Arc<Self>, arrival: Arrival, runtime: &Handle) {
+        match self.intake.offer(arrival) {
+            Offered::Waits => {}
+            Offered::Starts(first) => {
+                let work = Arc::clone(self).worker(first, self.clock.now());
+                self.under_way.tasks.spawn_on(work, runtime);
+            }
+            Offered::Dropped(arrival) => self.drop_from_queue(&arrival),
+        }
+    }
+
     /// A message that the queue gave up.
-    pub fn drop_from_queue(&self, arrival: &Arrival) {
+    fn drop_from_queue(&self, arrival: &Arrival) {
         let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
         if decoded.is_some() {
             trace.outcome = Outcome::QueueDropped;

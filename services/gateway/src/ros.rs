@@ -206,16 +206,18 @@ impl Source {
             let _alive = &alive;
             match event {
                 TapEvent::Idle => source.pipeline.start_here(&runtime),
-                event => source.take(event, &mut seen),
+                event => source.take(event, &mut seen, &runtime),
             }
         })?;
         Ok((tap, ended))
     }
 
     /// Runs on the tap's thread: nothing here waits.
-    fn take(&self, event: TapEvent, seen: &mut Seen) {
+    fn take(&self, event: TapEvent, seen: &mut Seen, runtime: &Handle) {
         match event {
-            TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, seen),
+            TapEvent::Taken { subscription: MESSAGES, message } => {
+                self.message(message, seen, runtime);
+            }
             TapEvent::Taken { message, .. } => self.census(&message, seen),
             TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
                 self.message_lost.store(total as u64, Ordering::Relaxed);
@@ -240,7 +242,7 @@ impl Source {
         }
     }
 
-    fn message(&self, message: Taken, seen: &mut Seen) {
+    fn message(&self, message: Taken, seen: &mut Seen, runtime: &Handle) {
         if let Some(step) = seen.wall.observe(message.bracket) {
             let ms = step.by / 1_000_000;
             self.event(
@@ -267,9 +269,7 @@ impl Source {
             taken_ns: message.taken_mono_ns,
             bracket: message.bracket,
         };
-        if let Some(dropped) = self.pipeline.intake.offer(arrival) {
-            self.pipeline.drop_from_queue(&dropped);
-        }
+        self.pipeline.offer(arrival, runtime);
     }
 
     fn census(&self, message: &Taken, seen: &mut Seen) {
