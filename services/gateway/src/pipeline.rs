@@ -74,12 +74,14 @@ impl Pipeline {
         (self.record)(trace);
     }
 
-    /// Works until the shutdown begins; then lets messages under way end for the drain time and
-    /// abandons the rest, each with its record.
+    /// Works until the shutdown begins, and starts what workers are free for by then; then lets
+    /// messages under way end for the drain time and abandons the rest, each with its record.
     pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let UnderWay { tasks, abandon } = &self.under_way;
         loop {
             let arrival = tokio::select! {
+                // What came before the stop is worked on.
+                biased;
                 arrival = self.intake.next() => arrival,
                 () = shutdown.begun() => break,
             };

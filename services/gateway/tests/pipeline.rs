@@ -317,3 +317,14 @@ async fn a_stop_lets_messages_end_and_abandons_the_rest_by_name() {
         assert_eq!(outcomes, [outcome, outcome, Outcome::Abandoned]);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_came_right_before_the_stop_is_worked_on_while_workers_are_free() {
+    let world = world(&Setup::default());
+    world.arrive_at_once(10);
+    let stop = Shutdown::new();
+    stop.begin();
+    Arc::clone(&world.pipeline).run(stop).await;
+    let outcomes: Vec<Outcome> = world.all().iter().map(|t| t.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Delivered; 10]);
+}
