@@ -6,6 +6,20 @@
 use std::net::Ipv4Addr;
 use std::process::Command;
 
+/// Whoever runs the tests where it must be possible to have namespaces sets it to `1`: a test that
+/// would skip itself for want of them then fails.
+const REQUIRE: &str = "HOPWATCH_REQUIRE_NAMESPACES";
+
+/// Says on standard error why a test is skipped.
+///
+/// # Panics
+/// When `HOPWATCH_REQUIRE_NAMESPACES` is `1`.
+pub fn skip(why: &str) {
+    let required = std::env::var_os(REQUIRE).is_some_and(|value| value == "1");
+    assert!(!required, "{REQUIRE} is set, and this test would be skipped: {why}");
+    eprintln!("skipped: {why}");
+}
+
 /// How far the clock of a host that has its own is ahead, in seconds.
 pub const AHEAD_S: i64 = 12_345;
 
@@ -18,7 +32,7 @@ impl Hosts {
     /// Two of them; `None` with a word on standard error when that can't be had here.
     pub fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: network namespaces need root");
+            skip("network namespaces need root");
             return None;
         }
         let names =
@@ -31,7 +45,7 @@ impl Hosts {
             format!("-n {robot} link add eth0 type veth peer name eth0 netns {server}"),
         ] {
             if let Err(said) = ip(&words) {
-                eprintln!("skipped: network namespaces can't be made: {said}");
+                skip(&format!("network namespaces can't be made: {said}"));
                 return None;
             }
         }
@@ -58,7 +72,7 @@ impl Hosts {
                 f64::from(hundredths) / 100.0
             );
             if let Err(said) = ip(&words) {
-                eprintln!("skipped: packets can't be lost here: {said}");
+                skip(&format!("packets can't be lost here: {said}"));
                 return false;
             }
         }
@@ -126,12 +140,38 @@ pub fn clocks_can_differ() -> bool {
     match tried {
         Ok(ended) if ended.status.success() => true,
         Ok(ended) => {
-            eprintln!("skipped: {}", String::from_utf8_lossy(&ended.stderr));
+            skip(&String::from_utf8_lossy(&ended.stderr));
             false
         }
         Err(error) => {
-            eprintln!("skipped: {error}");
+            skip(&error.to_string());
             false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs this very test again, with the variable set or not, where it skips itself.
+    #[test]
+    fn a_skip_is_a_failure_where_namespaces_are_required() {
+        const AGAIN: &str = "HOPWATCH_SKIP_AGAIN";
+        if std::env::var_os(AGAIN).is_some() {
+            skip("for want of root");
+            return;
+        }
+        for (value, passes) in [("1", false), ("0", true), ("", true)] {
+            let ended = Command::new(std::env::current_exe().unwrap())
+                .args(["--nocapture", "a_skip_is_a_failure"])
+                .env(AGAIN, "1")
+                .env(REQUIRE, value)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.success(), passes, "{value:?}: {said}");
+            assert!(said.contains("for want of root"), "{said}");
         }
     }
 }

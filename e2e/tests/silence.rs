@@ -1,7 +1,7 @@
 //! Nothing comes, and the report says why: each cause for real.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{Event, Running, Start, World, get, peer, wait_until};
+use hopwatch_e2e::{Event, Running, Start, World, get, peer, skip, wait_until};
 use std::path::Path;
 
 /// `hopwatch run` without robots of its own, which tells of silence after so long.
@@ -103,6 +103,26 @@ fn a_publisher_that_publishes_nothing_is_told() {
     says(&events, "matched_no_samples", &["publisher /peer_stranger", "it publishes nothing"]);
 }
 
+#[test]
+fn a_robot_that_hangs_is_told_and_when_it_comes_again() {
+    let world = World::new();
+    let mut running = listening(&world, 1000);
+    let robot = world.robots("--rate 20 --count 100000 --qos reliable").start();
+    running.delivered(20);
+    robot.pid().hang();
+    wait_for(&mut running, "went_silent");
+    robot.pid().resume();
+    wait_for(&mut running, "silence_over");
+    robot.interrupt();
+    drop(robot.end());
+    running.interrupt();
+    let ended = running.end();
+    world.is_empty_now();
+    let events = ended.report().events;
+    says(&events, "went_silent", &["/robot_messages: publisher /", "its process counts"]);
+    says(&events, "silence_over", &["come again, after"]);
+}
+
 /// As in a container without the host's IPC: discovery goes by UDP, data by a shared memory that
 /// isn't shared.
 #[test]
@@ -116,7 +136,7 @@ fn a_publisher_with_another_shared_memory_is_told_with_the_evidence() {
     };
     let tried = apart(mount).end();
     if !tried.succeeded() {
-        eprintln!("skipped: no /dev/shm of its own for a process here: {}", tried.stderr);
+        skip(&format!("no /dev/shm of its own for a process here: {}", tried.stderr));
         return;
     }
     let running = listening(&world, 1000);

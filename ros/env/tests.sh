@@ -74,9 +74,39 @@ section_docs() {
     RUSTDOCFLAGS='-D warnings' cargo doc --profile checks --workspace --no-deps --locked
 }
 
+# Some tests need network and mount namespaces and clocks of their own, which only root has and not
+# everywhere. Where they can be had such a test must not skip itself; elsewhere it is said that it
+# does.
+require_namespaces() {
+    if namespaces_can_be_had; then
+        echo 'namespaces: required'
+        export HOPWATCH_REQUIRE_NAMESPACES=1
+    else
+        echo "namespaces: not available: $1 will skip"
+    fi
+}
+
+namespaces_can_be_had() {
+    local command name=hopwatch-probe-$$ code=0
+    [[ $EUID -eq 0 ]] || return 1
+    for command in ip iptables unshare; do
+        command -v "$command" >/dev/null || return 1
+    done
+    ip netns add "$name" 2>/dev/null || return 1
+    {
+        ip netns exec "$name" iptables -A OUTPUT -p udp -m statistic --mode random \
+            --probability 0.5 -j DROP &&
+            unshare --time true &&
+            unshare --mount --propagation private mount -t tmpfs tmpfs /dev/shm
+    } 2>/dev/null || code=1
+    ip netns del "$name" || code=1
+    return "$code"
+}
+
 section_tests() {
     ensure_all
     enter_env
+    require_namespaces '1 test'
     if command -v cargo-nextest >/dev/null; then
         cargo nextest run --cargo-profile checks --workspace --locked --no-fail-fast \
             -E 'not package(hopwatch-e2e)'
@@ -91,6 +121,7 @@ section_e2e() {
     ensure_all
     ensure 'browser test packages' npm_packages_ready install_npm_packages "$root/e2e/browser"
     enter_env
+    require_namespaces '5 tests'
     export HOPWATCH_PROGRAMS=$target/release
     if command -v cargo-nextest >/dev/null; then
         # Of the whole workspace, so that nothing is built once more with other features.

@@ -197,8 +197,20 @@ impl Http1 {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps a connection for the next request, and closes those that were idle for too long:
+    /// the service may have closed its side, and nobody would look at them again while fewer are
+    /// needed at once.
     fn keep(&self, connection: Connection) {
-        self.idle().push((connection, self.clock.now()));
+        let now = self.clock.now();
+        let mut idle = self.idle();
+        let stale = idle.partition_point(|(_, since)| *since < self.oldest(now));
+        idle.drain(..stale);
+        idle.push((connection, now));
+    }
+
+    /// What has been idle since before then isn't used again.
+    fn oldest(&self, now: Ns) -> Ns {
+        now.saturating_sub(Ns::try_from(self.config.max_idle.as_nanos()).unwrap_or(Ns::MAX))
     }
 
     /// The connection used last, if it is still good: the longest idle ones age out.
@@ -212,7 +224,7 @@ impl Http1 {
     }
 
     fn take_idle(&self) -> Option<Connection> {
-        let oldest = self.clock.now() - i64::try_from(self.config.max_idle.as_nanos()).ok()?;
+        let oldest = self.oldest(self.clock.now());
         let mut idle = self.idle();
         while let Some((connection, since)) = idle.pop() {
             if since < oldest {

@@ -170,3 +170,66 @@ async fn a_reply_beyond_the_limit_is_refused() {
     let call = Http1::new(config, clock()).unwrap().call(request("{}")).await;
     assert_eq!(call.result.unwrap_err().failure, Failure::BadReply);
 }
+
+/// Counts the connections that are open, and holds replies back until told.
+async fn counting() -> (u16, tokio::sync::watch::Receiver<usize>, Arc<tokio::sync::Semaphore>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (count, open) = tokio::sync::watch::channel(0);
+    let replies = Arc::new(tokio::sync::Semaphore::new(0));
+    let allowed = Arc::clone(&replies);
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let (count, allowed) = (count.clone(), Arc::clone(&allowed));
+            count.send_modify(|open| *open += 1);
+            tokio::spawn(async move {
+                let mut request = [0; 4096];
+                while socket.read(&mut request).await.is_ok_and(|read| read > 0) {
+                    allowed.acquire().await.unwrap().forget();
+                    let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+                }
+                count.send_modify(|open| *open -= 1);
+            });
+        }
+    });
+    (port, open, replies)
+}
+
+/// After a burst, requests one at a time keep using the same connection: the others are closed
+/// once they are stale, though nobody needs them.
+#[tokio::test]
+async fn connections_that_a_burst_left_are_closed_when_they_are_stale() {
+    let (port, mut open, replies) = counting().await;
+    let target = Target::parse(&format!("http://127.0.0.1:{port}/v1/x")).unwrap();
+    let max_idle = Duration::from_millis(300);
+    let config = Http1Config { max_idle, ..Http1Config::new(target) };
+    let link = Arc::new(Http1::new(config, clock()).unwrap());
+    let burst: Vec<_> = (0..4)
+        .map(|_| {
+            tokio::spawn({
+                let link = Arc::clone(&link);
+                async move { link.call(request("{}")).await.result.map(|_| ()) }
+            })
+        })
+        .collect();
+    open.wait_for(|open| *open == 4).await.unwrap();
+    replies.add_permits(1000);
+    for call in burst {
+        call.await.unwrap().unwrap();
+    }
+    let single = async {
+        loop {
+            link.call(request("{}")).await.result.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let closed = async {
+        let closed = open.wait_for(|open| *open <= 1);
+        tokio::time::timeout(Duration::from_secs(10), closed).await.is_ok()
+    };
+    tokio::select! {
+        () = single => {}
+        closed = closed => assert!(closed, "connections of the burst are still open"),
+    }
+}

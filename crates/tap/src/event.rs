@@ -75,8 +75,8 @@ pub enum TapEvent {
         /// What doesn't fit and what to do, for the user.
         advice: String,
     },
-    /// Messages were taken, and no more are there: the tap waits next. What the sink does now delays the
-    /// next take as much as at any event, but nothing that has come already.
+    /// A round of takes is over in which messages were taken: no more are there, or more than the
+    /// subscriptions' depths. It follows the last message in any case, also when the tap ends.
     Idle,
     /// The ROS graph changed: somebody came or went, on whatever topic. It may be told more often
     /// than that.

@@ -232,7 +232,7 @@ struct Listener {
     readers: Vec<Reader>,
     guard: GuardCondition,
     node: Rc<Node>,
-    /// A message was taken since the last wait.
+    /// A message was taken in this round.
     took: bool,
 }
 
@@ -268,7 +268,13 @@ impl Listener {
             let mut stop = false;
             // Rounds, so that one busy topic starves neither the others nor `stop`.
             loop {
-                let again = self.take_round(&mut failures, sink)?;
+                let again = self.take_round(&mut failures, sink);
+                // Before anything else, even when this was the last round: what was taken doesn't
+                // wait for it.
+                if std::mem::take(&mut self.took) {
+                    sink(TapEvent::Idle);
+                }
+                let again = again?;
                 stop = stop || (called && self.answer(control));
                 called = true;
                 if stop || !again {
@@ -287,9 +293,6 @@ impl Listener {
             }
             if stop {
                 return Ok(());
-            }
-            if std::mem::take(&mut self.took) {
-                sink(TapEvent::Idle);
             }
             let until = self.readers.iter().filter_map(Reader::tell_at).min();
             let woken = self.wait_set.wait(&self.readers, &self.guard, &self.node, until)?;

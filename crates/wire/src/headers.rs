@@ -74,7 +74,7 @@ impl ServiceStamps {
 ///
 /// `None` when no metric has a duration. Durations are milliseconds (W3C Server Timing § 2).
 pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
-    let (mut wait, mut rest, mut seen) = (0, 0, false);
+    let (mut wait, mut rest, mut seen) = (0_i64, 0_i64, false);
     for metric in value.split(',') {
         let mut parts = metric.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -88,9 +88,9 @@ pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
             #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
             let ns = (ms * 1e6).round() as Ns;
             if name == "wait" {
-                wait += ns;
+                wait = wait.saturating_add(ns);
             } else {
-                rest += ns;
+                rest = rest.saturating_add(ns);
             }
         }
     }
@@ -145,6 +145,8 @@ mod tests {
         assert_eq!(served_ns(r#"db;desc="x";dur=2, app;dur="3""#), Some((0, 5_000_000)));
         assert_eq!(served_ns("miss, cache;desc=hit"), None);
         assert_eq!(served_ns("infer;dur=-1, infer;dur=NaN"), None);
+        let centuries = ["a;dur=999999999999"; 20].join(",");
+        assert_eq!(served_ns(&centuries), Some((0, Ns::MAX)));
     }
 
     #[test]

@@ -29,6 +29,19 @@ pub struct Arrival {
     pub bracket: WallBracket,
 }
 
+/// What came of a message that was offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Offered {
+    /// It waits for a worker.
+    Waits,
+    /// The queue was full, though a worker was free that has only not woken yet: the message that
+    /// waited longest counts as being worked on, and the caller is to start it.
+    Starts(Arrival),
+    /// The queue was full and nobody free, or it was closed: this message had to go.
+    Dropped(Arrival),
+}
+
 /// Where messages wait for a worker.
 #[derive(Debug)]
 pub struct Intake {
@@ -60,30 +73,38 @@ impl Intake {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a message in; gives back the one that had to go for it, if the queue was full.
+    /// Takes a message in. While a worker is free, none is dropped.
     ///
     /// Workers are told of it when others wait already. One that is alone may be started by
     /// whoever brought it ([`Intake::start_alone`]), who has to ask once no more come.
-    pub fn offer(&self, arrival: Arrival) -> Option<Arrival> {
+    pub fn offer(&self, arrival: Arrival) -> Offered {
         let mut state = self.state();
         state.taken += 1;
-        let full = state.queue.len() >= self.capacity || state.closed;
-        let dropped = match self.policy {
-            _ if !full => None,
-            DropPolicy::Newest => Some(arrival.clone()),
-            DropPolicy::Oldest if state.closed => Some(arrival.clone()),
-            DropPolicy::Oldest => state.queue.pop_front(),
-        };
-        if dropped.is_none() || (self.policy == DropPolicy::Oldest && !state.closed) {
+        let offered = if state.closed {
+            Offered::Dropped(arrival)
+        } else if state.queue.len() < self.capacity {
             state.queue.push_back(arrival);
-        }
-        state.dropped += u64::from(dropped.is_some());
+            Offered::Waits
+        } else if state.working < self.places() || self.policy == DropPolicy::Oldest {
+            state.queue.push_back(arrival);
+            match state.queue.pop_front() {
+                Some(first) if state.working < self.places() => {
+                    state.working += 1;
+                    Offered::Starts(first)
+                }
+                Some(first) => Offered::Dropped(first),
+                None => Offered::Waits,
+            }
+        } else {
+            Offered::Dropped(arrival)
+        };
+        state.dropped += u64::from(matches!(offered, Offered::Dropped(_)));
         let others = state.queue.len() > 1;
         drop(state);
         if others {
             self.arrived.notify_one();
         }
-        dropped
+        offered
     }
 
     /// The only message that waits, if a worker is free: it counts as being worked on, and the
@@ -186,33 +207,54 @@ pub(crate) mod tests {
         arrival.publication_sequence.unwrap()
     }
 
+    /// An intake whose only worker is busy with message 0.
+    fn busy(capacity: usize, policy: DropPolicy) -> Intake {
+        let intake = Intake::new(1, capacity, policy);
+        assert_eq!(intake.offer(arrival(0)), Offered::Waits);
+        assert!(intake.start_alone().is_some());
+        intake
+    }
+
     #[tokio::test]
     async fn a_full_queue_gives_up_by_its_policy() {
         for (policy, gone, left) in
             [(DropPolicy::Oldest, 1, [2, 3]), (DropPolicy::Newest, 3, [1, 2])]
         {
-            let intake = Intake::new(9, 2, policy);
-            assert!(intake.offer(arrival(1)).is_none());
-            assert!(intake.offer(arrival(2)).is_none());
-            assert_eq!(intake.offer(arrival(3)).as_ref().map(number), Some(gone));
+            let intake = busy(2, policy);
+            assert_eq!(intake.offer(arrival(1)), Offered::Waits);
+            assert_eq!(intake.offer(arrival(2)), Offered::Waits);
+            assert_eq!(intake.offer(arrival(3)), Offered::Dropped(arrival(gone)));
             for expected in left {
+                intake.finished();
                 assert_eq!(intake.next().await.as_ref().map(number), Some(expected));
             }
+        }
+    }
+
+    #[test]
+    fn what_a_full_queue_has_too_much_is_started_while_a_worker_is_free() {
+        for policy in [DropPolicy::Oldest, DropPolicy::Newest] {
+            let intake = Intake::new(2, 1, policy);
+            assert_eq!(intake.offer(arrival(1)), Offered::Waits);
+            assert_eq!(intake.offer(arrival(2)), Offered::Starts(arrival(1)));
+            assert_eq!(intake.offer(arrival(3)), Offered::Starts(arrival(2)));
+            assert!(matches!(intake.offer(arrival(4)), Offered::Dropped(_)));
         }
     }
 
     #[tokio::test]
     async fn a_closed_queue_hands_out_nothing() {
         let intake = Intake::new(9, 4, DropPolicy::Oldest);
-        intake.offer(arrival(1));
+        assert_eq!(intake.offer(arrival(1)), Offered::Waits);
         assert_eq!(intake.close().iter().map(number).collect::<Vec<_>>(), [1]);
         assert!(intake.next().await.is_none());
-        assert_eq!(intake.offer(arrival(2)).as_ref().map(number), Some(2));
+        assert_eq!(intake.offer(arrival(2)), Offered::Dropped(arrival(2)));
         assert!(intake.is_idle());
     }
 
     proptest! {
-        /// taken = dropped + queued + working + finished, after every step.
+        /// taken = dropped + queued + working + finished, after every step; and nothing is
+        /// dropped while a worker is free.
         #[test]
         fn counters_reconcile_after_every_step(
             steps in prop::collection::vec(0u8..5, 1..200),
@@ -226,7 +268,12 @@ pub(crate) mod tests {
             for (i, step) in steps.iter().enumerate() {
                 let before = intake.counters("l");
                 match step {
-                    0 | 1 => drop(intake.offer(arrival(i as u64))),
+                    0 | 1 => {
+                        let offered = intake.offer(arrival(i as u64));
+                        let dropped = matches!(offered, Offered::Dropped(_));
+                        let full = before.queued == capacity as u64;
+                        prop_assert_eq!(dropped, full && before.working == workers as u64);
+                    }
                     2 if before.queued > 0 && before.working < workers as u64 => {
                         drop(runtime.block_on(intake.next()));
                     }

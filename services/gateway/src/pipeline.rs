@@ -3,13 +3,14 @@
 //! Knows nothing of ROS, and takes its time from a clock that it is given: tests run it on
 //! arrivals of their own and in virtual time.
 
-use crate::intake::{Arrival, Intake};
+use crate::intake::{Arrival, Intake, Offered};
 use crate::message;
 use bytes::Bytes;
 use futures_util::FutureExt;
+use hopwatch_clocksync::RHO_PPM;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Reply, Request};
-use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Outcome, Stage, Trace};
+use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Ns, Outcome, Stage, Trace};
 use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -53,8 +54,20 @@ pub struct UnderWay {
 }
 
 impl Pipeline {
+    /// Takes a message in, and does what has to be done for it; never waits.
+    pub fn offer(self: &Arc<Self>, arrival: Arrival, runtime: &Handle) {
+        match self.intake.offer(arrival) {
+            Offered::Waits => {}
+            Offered::Starts(first) => {
+                let work = Arc::clone(self).worker(first, self.clock.now());
+                self.under_way.tasks.spawn_on(work, runtime);
+            }
+            Offered::Dropped(arrival) => self.drop_from_queue(&arrival),
+        }
+    }
+
     /// A message that the queue gave up.
-    pub fn drop_from_queue(&self, arrival: &Arrival) {
+    fn drop_from_queue(&self, arrival: &Arrival) {
         let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
         if decoded.is_some() {
             trace.outcome = Outcome::QueueDropped;
@@ -62,12 +75,14 @@ impl Pipeline {
         (self.record)(trace);
     }
 
-    /// Works until the shutdown begins; then lets messages under way end for the drain time and
-    /// abandons the rest, each with its record.
+    /// Works until the shutdown begins, and starts what workers are free for by then; then lets
+    /// messages under way end for the drain time and abandons the rest, each with its record.
     pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let UnderWay { tasks, abandon } = &self.under_way;
         loop {
             let arrival = tokio::select! {
+                // What came before the stop is worked on.
+                biased;
                 arrival = self.intake.next() => arrival,
                 () = shutdown.begun() => break,
             };
@@ -197,9 +212,9 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
         stamps.set(hops.done, &served.clock, served.done);
     }
     let round_trip = call.ended.saturating_sub(call.sent.unwrap_or(call.ended));
-    let possible = |(wait, rest): &(i64, i64)| wait.saturating_add(*rest) <= round_trip;
+    let possible = |&(wait, rest): &(Ns, Ns)| is_possible(wait.saturating_add(rest), round_trip);
     if reply.served_ns.as_ref().is_some_and(|served| !possible(served)) {
-        // It can't have worked for longer than we waited: not a word of it is used.
+        // Not a word of it is used.
         trace.oddities.push(IMPOSSIBLE_TIMING);
     }
     let served = reply.served_ns.filter(possible);
@@ -207,6 +222,12 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
         Some(_) => trace.ai_served_ns = served,
         None => trace.web_served_ns = served.map(|(wait, rest)| wait + rest),
     }
+}
+
+/// Whether a service may have worked for as long as it tells: not for longer than was waited for
+/// it, but for what its clock may run faster than ours.
+fn is_possible(told: Ns, round_trip: Ns) -> bool {
+    told - told / (1_000_000 / RHO_PPM) <= round_trip
 }
 
 /// The AI's answer must be JSON, and say so: an error page with status 200 is no answer.
@@ -224,4 +245,19 @@ fn json_of(reply: &Reply) -> Result<Box<RawValue>, CallError> {
 fn fail(trace: &mut Trace, stage: Stage, error: CallError) {
     trace.outcome = Outcome::ServiceFailed(stage, error.failure);
     trace.detail = Some(error.detail);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_possible;
+    use hopwatch_model::Ns;
+
+    #[test]
+    fn a_service_may_tell_as_much_more_than_was_waited_as_its_clock_may_run_fast() {
+        let second = 1_000_000_000;
+        assert!(is_possible(second + 50_000, second));
+        assert!(!is_possible(second + 51_000, second));
+        assert!(is_possible(0, 0) && !is_possible(1, 0));
+        assert!(!is_possible(Ns::MAX, second));
+    }
 }

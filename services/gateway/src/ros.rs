@@ -4,11 +4,12 @@ use crate::config::Config;
 use crate::intake::Arrival;
 use crate::pipeline::Pipeline;
 use crate::shared_memory;
-use crate::silence::{Ours, Silence};
+use crate::silence::{Account, Flows, Ours, Silence};
 use hopwatch_clocksync::WallMap;
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::RecordSender;
+use hopwatch_model::census::due_ns;
 use hopwatch_model::{Ns, PublisherId};
 use hopwatch_tap::{
     Durability, EndpointInfo, Graph, Qos, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
@@ -93,6 +94,8 @@ pub(crate) struct Source {
     pub(crate) message_lost: AtomicU64,
     pub(crate) missed: AtomicI64,
     silence: Mutex<Silence>,
+    /// Apart from it, since this one the tap's thread needs at each message.
+    flows: Mutex<Flows>,
     /// The graph changed, or a match, since somebody looked.
     graph_changed: AtomicBool,
 }
@@ -118,12 +121,17 @@ impl Source {
             message_lost: AtomicU64::new(0),
             missed: AtomicI64::new(0),
             silence: Mutex::new(Silence::new(ours, after_ns, mono_ns())),
+            flows: Mutex::default(),
             graph_changed: AtomicBool::new(false),
         }
     }
 
     fn silence(&self) -> MutexGuard<'_, Silence> {
         self.silence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flows(&self) -> MutexGuard<'_, Flows> {
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells why nothing comes, when nothing comes. While messages come and nobody comes or goes,
@@ -135,7 +143,7 @@ impl Source {
                 () = end.begun() => break,
             }
             let changed = self.graph_changed.swap(false, Ordering::Relaxed);
-            if (changed || self.silence().is_due(mono_ns())) && !self.look(&graph).await {
+            if (changed || self.is_due()) && !self.look(&graph).await {
                 return;
             }
         }
@@ -144,6 +152,12 @@ impl Source {
             self.silence().hurry();
             self.look(&graph).await;
         }
+    }
+
+    fn is_due(&self) -> bool {
+        // A copy: the tap's thread waits for neither of the two.
+        let flows = self.flows().clone();
+        self.silence().is_due(mono_ns(), &flows)
     }
 
     /// False when the tap has ended.
@@ -158,9 +172,9 @@ impl Source {
                     return true;
                 }
             };
-            let taken = source.pipeline.intake.counters("").taken;
+            let flows = source.flows().clone();
             let evidence = |late: &[&EndpointInfo]| shared_memory::evidence(late);
-            let news = source.silence().look(mono_ns(), &picture, taken, evidence);
+            let news = source.silence().look(mono_ns(), &picture, &flows, evidence);
             source.tell(news);
             true
         });
@@ -206,16 +220,18 @@ impl Source {
             let _alive = &alive;
             match event {
                 TapEvent::Idle => source.pipeline.start_here(&runtime),
-                event => source.take(event, &mut seen),
+                event => source.take(event, &mut seen, &runtime),
             }
         })?;
         Ok((tap, ended))
     }
 
     /// Runs on the tap's thread: nothing here waits.
-    fn take(&self, event: TapEvent, seen: &mut Seen) {
+    fn take(&self, event: TapEvent, seen: &mut Seen, runtime: &Handle) {
         match event {
-            TapEvent::Taken { subscription: MESSAGES, message } => self.message(message, seen),
+            TapEvent::Taken { subscription: MESSAGES, message } => {
+                self.message(message, seen, runtime);
+            }
             TapEvent::Taken { message, .. } => self.census(&message, seen),
             TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
                 self.message_lost.store(total as u64, Ordering::Relaxed);
@@ -240,7 +256,7 @@ impl Source {
         }
     }
 
-    fn message(&self, message: Taken, seen: &mut Seen) {
+    fn message(&self, message: Taken, seen: &mut Seen, runtime: &Handle) {
         if let Some(step) = seen.wall.observe(message.bracket) {
             let ms = step.by / 1_000_000;
             self.event(
@@ -251,6 +267,7 @@ impl Source {
                 ),
             );
         }
+        self.flows().entry(message.publisher).or_default().note(message.taken_mono_ns);
         if seen.heard.insert(message.publisher) {
             let news = self.silence().heard(message.taken_mono_ns, message.publisher);
             self.tell(news);
@@ -267,15 +284,18 @@ impl Source {
             taken_ns: message.taken_mono_ns,
             bracket: message.bracket,
         };
-        if let Some(dropped) = self.pipeline.intake.offer(arrival) {
-            self.pipeline.drop_from_queue(&dropped);
-        }
+        self.pipeline.offer(arrival, runtime);
     }
 
     fn census(&self, message: &Taken, seen: &mut Seen) {
         match decode_census(&message.bytes) {
             Ok(Some(census)) => {
-                self.silence().census(&census.instance, census.published);
+                let account = Account {
+                    published: census.published,
+                    pause_ns: due_ns(0, census.rate_hz, 1),
+                    last: census.last,
+                };
+                self.silence().census(message.publisher, &census.instance, account);
                 let record = CensusRecord::new(&self.pipeline.lane, &census);
                 self.records.send(Record::Census(record));
             }

@@ -1,10 +1,13 @@
-//! Why nothing comes: no publisher, one that can't be matched, or one that is matched and mute.
+//! Why nothing comes: no publisher, one that can't be matched, one that is matched and mute, or
+//! one that went silent.
 //!
 //! Pure: the time, what the ROS graph shows and what is found on this machine are arguments. Each
 //! trouble is told once, and again when it is over.
 
+mod flow;
 mod words;
 
+pub(crate) use flow::{Flow, Flows};
 use hopwatch_model::{Ns, PublisherId};
 use hopwatch_tap::{EndpointInfo, Picture, Qos, misfit};
 use hopwatch_wire::record::EventRecord;
@@ -17,6 +20,10 @@ const MOST_OF_A_KIND: usize = 20;
 const NAME_PATIENCE_NS: Ns = 1_000_000_000;
 /// How often is looked again at what is late, but excused.
 const PAUSE_NS: Ns = 1_000_000_000;
+/// A publisher has gone silent after so many times its usual pause.
+const USUAL_PAUSES: Ns = 3;
+/// Of one message alone no usual pause can be told.
+const UNKNOWN_PAUSE_NS: Ns = 20_000_000_000;
 
 /// What the gateway subscribes with.
 #[derive(Clone, Debug)]
@@ -35,8 +42,8 @@ pub(crate) struct Silence {
     ours: Ours,
     after_ns: Ns,
     began_ns: Ns,
-    /// Messages published by each instance of a robot, by its own account.
-    census: BTreeMap<String, u64>,
+    /// What each process says of the instances of robots in it.
+    census: HashMap<Process, BTreeMap<String, Account>>,
     /// Publishers of which something came.
     heard: HashSet<PublisherId>,
     known: HashMap<PublisherId, Known>,
@@ -45,6 +52,27 @@ pub(crate) struct Silence {
     nobody_told: bool,
     told: HashMap<&'static str, usize>,
     look_at: Option<Ns>,
+}
+
+/// A DDS participant, which a process has one of: the beginning of the ids of its writers
+/// (DDS-RTPS 2.3, 9.3.1). With it a census belongs to the publisher that it counts for.
+type Process = [u8; 12];
+
+fn process(publisher: PublisherId) -> Process {
+    let mut process = Process::default();
+    process.copy_from_slice(&publisher.0[..12]);
+    process
+}
+
+/// What the robot or robots of a process say of themselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// Messages that they published.
+    pub(crate) published: u64,
+    /// The usual pause between the messages of the slowest of them.
+    pub(crate) pause_ns: Ns,
+    /// Nothing follows.
+    pub(crate) last: bool,
 }
 
 /// A publisher in the graph.
@@ -62,6 +90,8 @@ enum Trouble {
     Unfit,
     Unmatched,
     Mute,
+    /// Since its last message, which came then.
+    Silent(Ns),
 }
 
 impl Silence {
@@ -71,7 +101,7 @@ impl Silence {
             ours,
             after_ns,
             began_ns: now,
-            census: BTreeMap::new(),
+            census: HashMap::new(),
             heard: HashSet::new(),
             known: HashMap::new(),
             ever: false,
@@ -82,13 +112,43 @@ impl Silence {
     }
 
     /// Whether it is time to look at the graph, though nothing changed there.
-    pub(crate) fn is_due(&self, now: Ns) -> bool {
-        self.look_at.is_some_and(|at| now >= at)
+    pub(crate) fn is_due(&self, now: Ns, flows: &Flows) -> bool {
+        let fell_or_rose = |(&id, known): (&PublisherId, &Known)| {
+            flows.get(&id).is_some_and(|flow| match known.trouble {
+                None => self.is_silent(now, id, flow),
+                Some(Trouble::Silent(since)) => flow.last > since,
+                Some(_) => false,
+            })
+        };
+        self.look_at.is_some_and(|at| now >= at) || self.known.iter().any(fell_or_rose)
     }
 
-    /// A robot's own count.
-    pub(crate) fn census(&mut self, instance: &str, published: u64) {
-        self.census.insert(instance.to_owned(), published);
+    /// A robot's own count, and the writer of it.
+    pub(crate) fn census(&mut self, writer: PublisherId, instance: &str, account: Account) {
+        let of_process = self.census.entry(process(writer)).or_default();
+        of_process.insert(instance.to_owned(), account);
+    }
+
+    /// What the robots say that share a publisher's process; `None` without a census.
+    fn account(&self, publisher: PublisherId) -> Option<Account> {
+        let robots = self.census.get(&process(publisher))?.values().copied();
+        robots.reduce(|a, b| Account {
+            published: a.published.saturating_add(b.published),
+            pause_ns: a.pause_ns.max(b.pause_ns),
+            last: a.last && b.last,
+        })
+    }
+
+    /// Whether nothing came of a publisher for longer than it usually pauses, and its robot
+    /// doesn't say that it is over.
+    fn is_silent(&self, now: Ns, publisher: PublisherId, flow: &Flow) -> bool {
+        let account = self.account(publisher);
+        let pause = match (flow.longest_pause(), account.map(|account| account.pause_ns)) {
+            (Some(seen), said) => seen.max(said.unwrap_or(0)),
+            (None, said) => said.unwrap_or(UNKNOWN_PAUSE_NS),
+        };
+        let patience = self.after_ns.max(pause.saturating_mul(USUAL_PAUSES));
+        now - flow.last >= patience && !account.is_some_and(|account| account.last)
     }
 
     /// The end is near: what has lasted for a second is told.
@@ -135,13 +195,13 @@ impl Silence {
         news
     }
 
-    /// Looks at what the graph shows, with the messages taken so far. `evidence` is asked for what
-    /// this machine shows of publishers that are matched and mute.
+    /// Looks at what the graph shows, with what has come so far. `evidence` is asked for what this
+    /// machine shows of publishers that are matched and mute.
     pub(crate) fn look(
         &mut self,
         now: Ns,
         picture: &Picture,
-        taken: u64,
+        flows: &Flows,
         evidence: impl FnOnce(&[&EndpointInfo]) -> Vec<String>,
     ) -> Vec<EventRecord> {
         let mut news = Vec::new();
@@ -162,7 +222,12 @@ impl Silence {
                 fitting.push(publisher);
             }
         }
-        self.mute(now, &fitting, picture.matched, taken, evidence, &mut news);
+        self.mute(now, &fitting, picture.matched, flows, evidence, &mut news);
+        for publisher in fitting {
+            if let Some(flow) = flows.get(&publisher.id) {
+                self.pause(now, publisher, flow, &mut news);
+            }
+        }
         self.look_at = self.next_look(now);
         news
     }
@@ -187,6 +252,7 @@ impl Silence {
                     Trouble::Unfit => "which did not fit",
                     Trouble::Unmatched => "which was never matched",
                     Trouble::Mute => "of which nothing ever came",
+                    Trouble::Silent(_) => "which went silent",
                 };
                 gone.push(format!("{}: {}, {what}, is gone", picture.topic, known.name));
             }
@@ -254,7 +320,7 @@ impl Silence {
         now: Ns,
         fitting: &[&EndpointInfo],
         matched: usize,
-        taken: u64,
+        flows: &Flows,
         evidence: impl FnOnce(&[&EndpointInfo]) -> Vec<String>,
         news: &mut Vec<EventRecord>,
     ) {
@@ -268,7 +334,10 @@ impl Silence {
             let known = self.known.get(&publisher.id);
             known.is_some_and(|k| k.trouble.is_none() && now - k.since >= self.after_ns)
         };
-        let late: Vec<&EndpointInfo> = unheard.into_iter().filter(is_late).collect();
+        let late = unheard.into_iter().filter(is_late);
+        // Those of which, by their robots' own account, there is nothing to come are excused.
+        let late: Vec<&EndpointInfo> =
+            late.filter(|late| unmatched > 0 || self.owes(late.id, flows)).collect();
         let Some(since) = late.iter().filter_map(|p| Some(self.known.get(&p.id)?.since)).max()
         else {
             return;
@@ -279,12 +348,8 @@ impl Silence {
             let text = words::not_matched(topic, &names, unmatched, &waited);
             (Trouble::Unmatched, "not_matched", text)
         } else {
-            let published = self.census.values().sum::<u64>();
-            let census = (!self.census.is_empty()).then_some(published);
-            // By the robots' own account there is nothing to come.
-            if census.is_some_and(|published| published <= taken) {
-                return;
-            }
+            let accounts = late.iter().filter_map(|late| self.account(late.id));
+            let census = accounts.map(|account| account.published).max();
             let mut found = evidence(&late);
             if late.iter().all(|publisher| publisher.node.is_none()) {
                 found.push(words::NAMELESS.to_owned());
@@ -296,6 +361,44 @@ impl Silence {
             self.known(now, publisher).trouble = Some(trouble);
         }
         self.tell(kind, text, news);
+    }
+
+    /// Whether more should have come from a publisher's process than came. Without a census nobody
+    /// knows, and it counts as yes.
+    fn owes(&self, publisher: PublisherId, flows: &Flows) -> bool {
+        let of_process = flows.iter().filter(|(id, _)| process(**id) == process(publisher));
+        let taken: u64 = of_process.map(|(_, flow)| flow.taken).sum();
+        self.account(publisher).is_none_or(|account| account.published > taken)
+    }
+
+    /// Tells that a publisher which was heard went silent, and that it is heard again.
+    fn pause(
+        &mut self,
+        now: Ns,
+        publisher: &EndpointInfo,
+        flow: &Flow,
+        news: &mut Vec<EventRecord>,
+    ) {
+        let silent = self.is_silent(now, publisher.id, flow);
+        let census = self.account(publisher.id).map(|account| account.published);
+        let known = self.known(now, publisher);
+        match known.trouble {
+            None if silent => {
+                known.trouble = Some(Trouble::Silent(flow.last));
+                let waited = seconds(now - flow.last);
+                let name = publisher.name();
+                let text = words::went_silent(&self.ours.topic, &name, flow.taken, census, &waited);
+                self.tell("went_silent", text, news);
+            }
+            Some(Trouble::Silent(since)) if flow.last > since => {
+                known.trouble = None;
+                let (topic, name) = (&self.ours.topic, publisher.name());
+                let after = seconds(now - since);
+                let text = format!("{topic}: messages of {name} come again, after {after}");
+                self.tell("silence_over", text, news);
+            }
+            _ => {}
+        }
     }
 
     /// All that fit are matched: those that were not wait for their first message from now on.

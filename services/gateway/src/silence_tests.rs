@@ -35,7 +35,32 @@ fn picture(publishers: &[EndpointInfo], matched: usize) -> Picture {
 
 /// A look without evidence.
 fn look(silence: &mut Silence, at: Ns, picture: &Picture) -> Vec<(String, String)> {
-    texts(silence.look(at, picture, 0, |_| vec![]))
+    texts(silence.look(at, picture, &Flows::new(), |_| vec![]))
+}
+
+/// A look with what came.
+fn hear(silence: &mut Silence, at: Ns, picture: &Picture, flows: &Flows) -> Vec<(String, String)> {
+    texts(silence.look(at, picture, flows, |_| vec![]))
+}
+
+/// A robot's own count, by another writer of the same process.
+fn census(silence: &mut Silence, number: u8, published: u64) {
+    let mut writer = [number; 16];
+    writer[12..].fill(0xff);
+    let account = Account { published, pause_ns: S / 10, last: false };
+    silence.census(PublisherId(writer), "i", account);
+}
+
+/// The last one.
+fn last_census(silence: &mut Silence, number: u8, published: u64) {
+    let account = Account { published, pause_ns: S / 10, last: true };
+    silence.census(publisher(number).id, "i", account);
+}
+
+/// Messages of a publisher: the first one then, the others so far apart.
+fn come(flows: &mut Flows, number: u8, first: Ns, apart: Ns, count: i64) {
+    let flow = flows.entry(publisher(number).id).or_default();
+    (0..count).for_each(|i| flow.note(first + i * apart));
 }
 
 fn texts(news: Vec<EventRecord>) -> Vec<(String, String)> {
@@ -54,13 +79,13 @@ fn one(news: &[(String, String)], kind: &str, words: &[&str]) {
 #[test]
 fn nobody_is_told_once_and_that_it_is_over() {
     let mut silence = fresh();
-    assert!(!silence.is_due(5 * S - 1) && silence.is_due(5 * S));
+    assert!(!silence.is_due(5 * S - 1, &Flows::new()) && silence.is_due(5 * S, &Flows::new()));
     assert_eq!(look(&mut silence, 4 * S, &picture(&[], 0)), []);
     let told = look(&mut silence, 5 * S, &picture(&[], 0));
     let words = ["/t: nobody publishes hopwatch_msgs", "5.0 s", "ROS domain 7", "ROS_DOMAIN_ID"];
     one(&told, "no_publisher", &words);
     assert_eq!(look(&mut silence, 60 * S, &picture(&[], 0)), []);
-    assert!(!silence.is_due(600 * S), "only a change of the graph is worth a look");
+    assert!(!silence.is_due(600 * S, &Flows::new()), "only a change of the graph is worth a look");
     let told = look(&mut silence, 70 * S, &picture(&[publisher(1)], 1));
     one(&told, "silence_over", &["publisher /r1 is there now, after 70.0 s"]);
     // One that was there and has left is no mystery.
@@ -107,7 +132,7 @@ fn a_name_is_waited_for_a_second() {
         EndpointInfo { node: None, topic_type: "std_msgs/msg/String".into(), ..publisher(1) };
     let mut silence = fresh();
     assert_eq!(look(&mut silence, S, &picture(std::slice::from_ref(&nameless), 0)), []);
-    assert!(silence.is_due(2 * S));
+    assert!(silence.is_due(2 * S, &Flows::new()));
     let named = EndpointInfo { node: Some("/r1".into()), ..nameless.clone() };
     let words = ["publisher /r1 publishes std_msgs/msg/String", "takes hopwatch_msgs", "--topic"];
     one(&look(&mut silence, S + 1, &picture(&[named], 0)), "incompatible_type", &words);
@@ -136,9 +161,9 @@ fn matched_without_messages_is_told_with_the_evidence_and_that_it_is_over() {
     let here = picture(&[publisher(1)], 1);
     assert_eq!(look(&mut silence, S, &here), []);
     assert_eq!(look(&mut silence, 6 * S - 1, &here), []);
-    assert!(silence.is_due(6 * S));
+    assert!(silence.is_due(6 * S, &Flows::new()));
     let found = vec!["/dev/shm has only 5 bytes free".to_owned()];
-    let told = texts(silence.look(6 * S, &here, 0, |late| {
+    let told = texts(silence.look(6 * S, &here, &Flows::new(), |late| {
         assert_eq!(late.len(), 1);
         found
     }));
@@ -153,7 +178,7 @@ fn matched_without_messages_is_told_with_the_evidence_and_that_it_is_over() {
     one(&told, "matched_no_samples", &words);
     assert!(told[0].1.find("--ipc=host") < told[0].1.find("it publishes nothing"));
     assert_eq!(look(&mut silence, 60 * S, &here), []);
-    assert!(!silence.is_due(600 * S));
+    assert!(!silence.is_due(600 * S, &Flows::new()));
     let told = texts(silence.heard(9 * S + S / 2, publisher(1).id));
     one(&told, "silence_over", &["messages of publisher /r1 come now, 8.5 s after"]);
     assert_eq!(look(&mut silence, 90 * S, &here), []);
@@ -184,14 +209,92 @@ fn a_publisher_without_a_name_is_evidence_by_itself() {
 fn a_census_excuses_or_accuses() {
     let mut silence = fresh();
     let here = picture(&[publisher(1)], 1);
-    silence.census("i", 0);
+    census(&mut silence, 1, 0);
     assert_eq!(look(&mut silence, S, &here), []);
     assert_eq!(look(&mut silence, 30 * S, &here), [], "by its own account it published nothing");
-    assert!(silence.is_due(31 * S), "it has to be looked at again");
-    silence.census("i", 12);
+    assert!(silence.is_due(31 * S, &Flows::new()), "it has to be looked at again");
+    census(&mut silence, 1, 12);
     let told = look(&mut silence, 31 * S, &here);
     one(&told, "matched_no_samples", &["though the robots published 12"]);
     assert!(!told[0].1.contains("it publishes nothing"), "{told:?}");
+}
+
+#[test]
+fn a_census_excuses_nobody_else() {
+    let mut silence = fresh();
+    let mut flows = Flows::new();
+    let here = picture(&[publisher(1), publisher(2)], 2);
+    assert_eq!(look(&mut silence, 0, &here), []);
+    assert_eq!(texts(silence.heard(S, publisher(1).id)), []);
+    census(&mut silence, 1, 50);
+    come(&mut flows, 1, S, S / 10, 50);
+    let told = hear(&mut silence, 6 * S, &here, &flows);
+    one(&told, "matched_no_samples", &[": publisher /r2.", "it publishes nothing"]);
+    // Nor do messages of others pay for what is missing of one.
+    let mut silence = fresh();
+    assert_eq!(look(&mut silence, 0, &here), []);
+    assert_eq!(texts(silence.heard(S, publisher(1).id)), []);
+    census(&mut silence, 2, 12);
+    let told = hear(&mut silence, 6 * S, &here, &flows);
+    one(&told, "matched_no_samples", &[": publisher /r2.", "though the robots published 12"]);
+}
+
+#[test]
+fn one_that_goes_silent_is_told_and_when_it_comes_again() {
+    let mut silence = fresh();
+    let mut flows = Flows::new();
+    let here = picture(&[publisher(1)], 1);
+    assert_eq!(look(&mut silence, 0, &here), []);
+    assert_eq!(texts(silence.heard(S, publisher(1).id)), []);
+    come(&mut flows, 1, S, S / 10, 11);
+    assert_eq!(hear(&mut silence, 5 * S, &here, &flows), []);
+    assert!(!silence.is_due(7 * S - 1, &flows) && silence.is_due(7 * S, &flows));
+    let told = hear(&mut silence, 7 * S, &here, &flows);
+    one(&told, "went_silent", &["publisher /r1 is still", "for 5.0 s, after 11 messages."]);
+    assert!(!silence.is_due(60 * S, &flows));
+    assert_eq!(hear(&mut silence, 60 * S, &here, &flows), []);
+    come(&mut flows, 1, 61 * S, S, 1);
+    assert!(silence.is_due(61 * S, &flows));
+    let told = hear(&mut silence, 61 * S, &here, &flows);
+    one(&told, "silence_over", &["publisher /r1 come again, after 59.0 s"]);
+    assert!(!silence.is_due(62 * S, &flows));
+}
+
+#[test]
+fn one_that_went_silent_and_leaves_is_told() {
+    let mut silence = fresh();
+    let mut flows = Flows::new();
+    let here = picture(&[publisher(1)], 1);
+    assert_eq!(look(&mut silence, 0, &here), []);
+    come(&mut flows, 1, S, S / 10, 11);
+    assert_eq!(texts(silence.heard(S, publisher(1).id)), []);
+    one(&hear(&mut silence, 7 * S, &here, &flows), "went_silent", &[]);
+    let told = hear(&mut silence, 8 * S, &picture(&[], 0), &flows);
+    one(&told, "silence_over", &["/r1, which went silent, is gone"]);
+}
+
+#[test]
+fn a_slow_one_is_not_silent_and_one_that_said_that_it_is_over_neither() {
+    let mut silence = fresh();
+    let mut flows = Flows::new();
+    let here = picture(&[publisher(1), publisher(2), publisher(3)], 3);
+    assert_eq!(look(&mut silence, 0, &here), []);
+    for number in 1..=3 {
+        assert_eq!(texts(silence.heard(S, publisher(number).id)), []);
+    }
+    // Every ten seconds, in pairs.
+    come(&mut flows, 1, 0, 0, 2);
+    come(&mut flows, 1, 10 * S, 0, 2);
+    // One message, of which nobody says how soon another follows.
+    come(&mut flows, 2, 10 * S, 0, 1);
+    come(&mut flows, 3, 10 * S, S / 10, 1);
+    last_census(&mut silence, 3, 1);
+    assert_eq!(hear(&mut silence, 39 * S, &here, &flows), []);
+    assert!(!silence.is_due(40 * S - 1, &flows));
+    one(&hear(&mut silence, 40 * S, &here, &flows), "went_silent", &["/r1"]);
+    assert!(!silence.is_due(70 * S - 1, &flows));
+    one(&hear(&mut silence, 70 * S, &here, &flows), "went_silent", &["/r2", "after 1 messages"]);
+    assert_eq!(hear(&mut silence, 700 * S, &here, &flows), []);
 }
 
 #[test]

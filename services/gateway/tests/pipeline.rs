@@ -134,6 +134,16 @@ fn world(setup: &Setup) -> World {
 
 impl World {
     fn arrive(&self, number: u64) {
+        self.offer(number, self.message(number));
+    }
+
+    /// So many, in one go.
+    fn arrive_at_once(&self, count: u64) {
+        (1..=count).for_each(|number| self.bring(number, self.message(number)));
+        self.pipeline.start_here(&tokio::runtime::Handle::current());
+    }
+
+    fn message(&self, number: u64) -> Vec<u8> {
         let now = self.clock.now();
         let mut message = RobotMessage::default();
         message.header.robot_id = "robot_001".into();
@@ -141,10 +151,17 @@ impl World {
         let published = WALL + now - 2 * MS;
         message.header.timestamp_sec = published / 1_000_000_000;
         message.header.timestamp_nsec = published % 1_000_000_000;
-        self.offer(number, message.to_serialized_bytes().unwrap());
+        message.to_serialized_bytes().unwrap()
     }
 
     fn offer(&self, number: u64, bytes: Vec<u8>) {
+        self.bring(number, bytes);
+        // No more came with it.
+        self.pipeline.start_here(&tokio::runtime::Handle::current());
+    }
+
+    /// One of several that come at once.
+    fn bring(&self, number: u64, bytes: Vec<u8>) {
         let now = self.clock.now();
         let arrival = Arrival {
             bytes: bytes.into(),
@@ -156,11 +173,7 @@ impl World {
             taken_ns: now,
             bracket: WallBracket { mono_before: now, wall: WALL + now, mono_after: now },
         };
-        if let Some(dropped) = self.pipeline.intake.offer(arrival) {
-            self.pipeline.drop_from_queue(&dropped);
-        }
-        // No more came with it.
-        self.pipeline.start_here(&tokio::runtime::Handle::current());
+        self.pipeline.offer(arrival, &tokio::runtime::Handle::current());
     }
 
     /// Sends `n` messages `period` apart, lets everything end, and returns what became of them.
@@ -207,6 +220,23 @@ async fn many_messages_are_worked_on_at_once() {
     let traces = many.play(50, Duration::from_millis(1)).await;
     assert!(traces.iter().all(|t| t.outcome == Outcome::Delivered));
     assert!(clock.now() < 1_200 * MS, "50 × 1 s in {} ms", clock.now() / MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_loses_nothing_while_workers_are_free() {
+    for queue in [1, 3] {
+        let world = world(&Setup { queue, ..Setup::default() });
+        let stop = Shutdown::new();
+        let running = tokio::spawn(Arc::clone(&world.pipeline).run(stop.clone()));
+        world.arrive_at_once(10);
+        while !world.pipeline.intake.is_idle() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        stop.begin();
+        running.await.unwrap();
+        let outcomes: Vec<Outcome> = world.all().iter().map(|t| t.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Delivered; 10]);
+    }
 }
 
 /// SEEDS S1: 1 Hz, 1.037 s in series, a history of one: the queue loses messages without a word
@@ -286,4 +316,15 @@ async fn a_stop_lets_messages_end_and_abandons_the_rest_by_name() {
         let outcomes: Vec<Outcome> = world.all().iter().map(|t| t.outcome).collect();
         assert_eq!(outcomes, [outcome, outcome, Outcome::Abandoned]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_came_right_before_the_stop_is_worked_on_while_workers_are_free() {
+    let world = world(&Setup::default());
+    world.arrive_at_once(10);
+    let stop = Shutdown::new();
+    stop.begin();
+    Arc::clone(&world.pipeline).run(stop).await;
+    let outcomes: Vec<Outcome> = world.all().iter().map(|t| t.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Delivered; 10]);
 }

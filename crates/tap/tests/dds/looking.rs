@@ -124,6 +124,10 @@ fn matched_and_nothing_comes_is_seen_for_real() {
     let _peer = match Peer::start_apart(busy(94, topic, Qos::RELIABLE)) {
         Ok(peer) => peer,
         Err(why) => {
+            // `./hopwatch test` sets it where there must be one.
+            let required =
+                std::env::var_os("HOPWATCH_REQUIRE_NAMESPACES").is_some_and(|value| value == "1");
+            assert!(!required, "no /dev/shm of its own for a process here: {why}");
             eprintln!("skipped: no /dev/shm of its own for a process here: {why}");
             return;
         }

@@ -91,6 +91,24 @@ pub(super) fn matched_no_samples(
     )
 }
 
+pub(super) fn went_silent(
+    topic: &str,
+    name: &str,
+    taken: u64,
+    census: Option<u64>,
+    waited: &str,
+) -> String {
+    let count = census.map_or_else(String::new, |n| {
+        format!("; its process counts {n} messages published, and doesn't say that it is over")
+    });
+    format!(
+        "{topic}: {name} is still in the ROS graph, and nothing has come from it for {waited}, \
+         after {taken} messages{count}. Likely causes, in this order: it stopped publishing (ros2 \
+         topic hz beside it); its process hangs or died a moment ago; the way for data was closed \
+         (a full /dev/shm, a firewall, a network that is gone)"
+    )
+}
+
 /// As "1.5 s".
 pub(super) fn seconds(ns: Ns) -> String {
     format!("{}.{} s", ns / 1_000_000_000, ns / 100_000_000 % 10)
