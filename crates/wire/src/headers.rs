@@ -74,7 +74,7 @@ impl ServiceStamps {
 ///
 /// `None` when no metric has a duration. Durations are milliseconds (W3C Server Timing § 2).
 pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
-    let (mut wait, mut rest, mut seen) = (0, 0, false);
+    let (mut wait, mut rest, mut seen): (Ns, Ns, bool) = (0, 0, false);
     for metric in value.split(',') {
         let mut parts = metric.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -87,11 +87,8 @@ pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
             seen = true;
             #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
             let ns = (ms * 1e6).round() as Ns;
-            if name == "wait" {
-                wait += ns;
-            } else {
-                rest += ns;
-            }
+            let sum: &mut Ns = if name == "wait" { &mut wait } else { &mut rest };
+            *sum = sum.saturating_add(ns);
         }
     }
     seen.then_some((wait, rest))
