@@ -183,6 +183,7 @@ const lane = object<LaneView>({
       lost: natural,
       in_flight: natural,
       untimed: natural,
+      before_discovery: natural,
       pipeline: spanOverPublished,
       published: nullable(spanOverPublished),
     }),

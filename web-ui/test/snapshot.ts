@@ -80,6 +80,7 @@ export const LANE: LaneView = {
     lost: 4,
     in_flight: 1,
     untimed: 0,
+    before_discovery: 0,
     pipeline: {
       delivered_within: { n: 5, n_possibly: 5, ratio: 5 / 9, ratio_ci: [0.2, 0.9] },
       p50_ns: 6,

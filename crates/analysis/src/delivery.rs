@@ -89,7 +89,8 @@ pub struct SpanOverPublished {
 pub struct OverPublished {
     /// The limit: the budget of the total.
     pub limit_ns: Ns,
-    /// The denominator: published, without those in flight and those without a time.
+    /// The denominator: published, without those in flight, those without a time and those before
+    /// discovery.
     pub of: u64,
     /// Of these, not delivered.
     pub lost: u64,
@@ -97,6 +98,9 @@ pub struct OverPublished {
     pub in_flight: u64,
     /// Not in the denominator: delivered, but their stamps don't tell the time.
     pub untimed: u64,
+    /// Not in the denominator: published before writer and reader had found each other, which says
+    /// nothing of the link (METHOD 14).
+    pub before_discovery: u64,
     /// taken → web_acked; the way to the gateway isn't in its time.
     pub pipeline: SpanOverPublished,
     /// published → web_acked; `null` unless it is known of every message.
@@ -114,7 +118,9 @@ impl OverPublished {
     ) -> Option<Self> {
         let (timed, kept) = (u64::try_from(whole.len()).ok()?, u64::try_from(kept_delivered).ok()?);
         let untimed = ledger.delivered.checked_sub(timed)?;
-        let of = ledger.published.checked_sub(ledger.in_flight)?.checked_sub(untimed)?;
+        let before_discovery = ledger.lost_before_discovery;
+        let left_out = [ledger.in_flight, untimed, before_discovery];
+        let of = left_out.iter().try_fold(ledger.published, |of, n| of.checked_sub(*n))?;
         let lost = of.checked_sub(timed)?;
         if kept != ledger.delivered || of == 0 {
             return None;
@@ -126,6 +132,7 @@ impl OverPublished {
             lost,
             in_flight: ledger.in_flight,
             untimed,
+            before_discovery,
             pipeline: span(whole.iter().map(|d| Some((d.pipeline_ns?, 0))).collect())?,
             published: span(whole.iter().map(|d| d.published).collect()).filter(|_| timed > 0),
         })
@@ -172,8 +179,11 @@ impl OverPublished {
         if within.n != within.n_possibly {
             first.push_str(", as the clocks leave it open");
         }
-        for (n, why) in [(self.in_flight, "in flight"), (self.untimed, "delivered without a time")]
-        {
+        for (n, why) in [
+            (self.before_discovery, "before discovery"),
+            (self.in_flight, "in flight"),
+            (self.untimed, "delivered without a time"),
+        ] {
             if n > 0 {
                 let _infallible = write!(first, "; {n} {why} are left out");
             }

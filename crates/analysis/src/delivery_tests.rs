@@ -91,6 +91,24 @@ fn what_is_unknown_is_in_no_denominator() {
     assert_eq!(all_lost.pipeline.delivered_within.n, 0);
 }
 
+/// METHOD 14: what is lost before discovery says nothing of the link; it is told apart.
+#[test]
+fn what_was_lost_before_discovery_is_told_apart() {
+    let parts = Decomposition { pipeline_ns: Some(5), ..Decomposition::default() };
+    let whole = vec![&parts; 99];
+    let early = |lost_before_discovery| {
+        let known = ledger(99, 1, 0);
+        let published = known.published + lost_before_discovery;
+        let ledger = Ledger { published, lost_before_discovery, ..known };
+        OverPublished::of(&whole, 99, &ledger, S).unwrap()
+    };
+    let (none, some) = (early(0), early(100));
+    assert_eq!((some.of, some.lost, some.before_discovery), (100, 1, 100));
+    assert_eq!(some.pipeline, none.pipeline);
+    let said = format!("{}; 100 before discovery are left out", none.said()[0]);
+    assert_eq!(some.said()[0], said);
+}
+
 /// What the clocks leave open is open in the interval, too.
 #[test]
 fn an_open_time_counts_from_certainly_to_possibly() {

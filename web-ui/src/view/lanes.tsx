@@ -81,8 +81,8 @@ function Delivery({ of }: { of: OverPublished | null }) {
   return (
     <p class="note" data-testid="delivered-within" data-ratio={within.ratio}>
       Within {durationText(of.limit_ns)} of {of.published === null ? "the take" : "publication"}:{" "}
-      <b>{share(within.ratio) + possibly}</b> of what was published ({share(lo)} to {share(hi)}); P99
-      over published: {least === most ? least : `${least} to ${most}`}.
+      <b>{share(within.ratio) + possibly}</b> of what was published ({share(lo)} to {share(hi)});
+      P99 over published: {least === most ? least : `${least} to ${most}`}.
     </p>
   );
 }
