@@ -95,14 +95,22 @@ const widthFields = {
   p99_within_ns: nullable(pair(number)),
 };
 
-const latency: Check<number | "lost" | null> = (value, path) =>
-  value === "lost" ? null : ns(value, path);
+const latency: Check<number | "lost"> = (value, path) =>
+  value === "lost" ? null : number(value, path);
 
 const spanOverPublished = object<SpanOverPublished>({
-  delivered_within: object<Within>({ n: natural, ratio: number, ratio_ci: pair(number) }),
-  p50_ns: latency,
-  p95_ns: latency,
-  p99_ns: latency,
+  delivered_within: object<Within>({
+    n: natural,
+    n_possibly: natural,
+    ratio: number,
+    ratio_ci: pair(number),
+  }),
+  p50_ns: nullable(latency),
+  p95_ns: nullable(latency),
+  p99_ns: nullable(latency),
+  p50_within_ns: nullable(pair(latency)),
+  p95_within_ns: nullable(pair(latency)),
+  p99_within_ns: nullable(pair(latency)),
 });
 
 const ledger = object<Ledger>({
@@ -175,6 +183,7 @@ const lane = object<LaneView>({
       lost: natural,
       in_flight: natural,
       untimed: natural,
+      before_discovery: natural,
       pipeline: spanOverPublished,
       published: nullable(spanOverPublished),
     }),

@@ -7,6 +7,9 @@ use hopwatch_stats::{nearest_rank, proportion_interval};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
+/// A half-width below this is nothing to speak of: 1 µs.
+const SAID: Ns = 1_000;
+
 /// How long a message took, when it may never have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
@@ -42,13 +45,16 @@ pub struct Within {
     /// How many, of all that were published. One whose time isn't exact counts when it certainly
     /// was in time.
     pub n: u64,
-    /// Their part, from 0 to 1.
+    /// The same and those that may have been in time; `n` when all times are exact.
+    pub n_possibly: u64,
+    /// The part of `n`, from 0 to 1.
     pub ratio: f64,
-    /// 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent.
+    /// 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent:
+    /// its lower end is that of `n`, its upper end that of `n_possibly`.
     pub ratio_ci: (f64, f64),
 }
 
-/// One span over what was published.
+/// One span over what was published. Its quantiles are of the middles where times aren't exact.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct SpanOverPublished {
@@ -63,6 +69,15 @@ pub struct SpanOverPublished {
     /// The 99th percentile, likewise.
     #[cfg_attr(feature = "ts", ts(type = "number | \"lost\" | null"))]
     pub p99_ns: Option<Latency>,
+    /// The true median lies in here: those of the lower and of the upper ends; `null` when exact.
+    #[cfg_attr(feature = "ts", ts(type = "[number | \"lost\", number | \"lost\"] | null"))]
+    pub p50_within_ns: Option<(Latency, Latency)>,
+    /// The same of the 95th percentile.
+    #[cfg_attr(feature = "ts", ts(type = "[number | \"lost\", number | \"lost\"] | null"))]
+    pub p95_within_ns: Option<(Latency, Latency)>,
+    /// The same of the 99th percentile.
+    #[cfg_attr(feature = "ts", ts(type = "[number | \"lost\", number | \"lost\"] | null"))]
+    pub p99_within_ns: Option<(Latency, Latency)>,
 }
 
 /// A lane over what was published.
@@ -74,7 +89,8 @@ pub struct SpanOverPublished {
 pub struct OverPublished {
     /// The limit: the budget of the total.
     pub limit_ns: Ns,
-    /// The denominator: published, without those in flight and those without a time.
+    /// The denominator: published, without those in flight, those without a time and those before
+    /// discovery.
     pub of: u64,
     /// Of these, not delivered.
     pub lost: u64,
@@ -82,6 +98,9 @@ pub struct OverPublished {
     pub in_flight: u64,
     /// Not in the denominator: delivered, but their stamps don't tell the time.
     pub untimed: u64,
+    /// Not in the denominator: published before writer and reader had found each other, which says
+    /// nothing of the link (METHOD 14).
+    pub before_discovery: u64,
     /// taken → web_acked; the way to the gateway isn't in its time.
     pub pipeline: SpanOverPublished,
     /// published → web_acked; `null` unless it is known of every message.
@@ -99,7 +118,9 @@ impl OverPublished {
     ) -> Option<Self> {
         let (timed, kept) = (u64::try_from(whole.len()).ok()?, u64::try_from(kept_delivered).ok()?);
         let untimed = ledger.delivered.checked_sub(timed)?;
-        let of = ledger.published.checked_sub(ledger.in_flight)?.checked_sub(untimed)?;
+        let before_discovery = ledger.lost_before_discovery;
+        let left_out = [ledger.in_flight, untimed, before_discovery];
+        let of = left_out.iter().try_fold(ledger.published, |of, n| of.checked_sub(*n))?;
         let lost = of.checked_sub(timed)?;
         if kept != ledger.delivered || of == 0 {
             return None;
@@ -111,6 +132,7 @@ impl OverPublished {
             lost,
             in_flight: ledger.in_flight,
             untimed,
+            before_discovery,
             pipeline: span(whole.iter().map(|d| Some((d.pipeline_ns?, 0))).collect())?,
             published: span(whole.iter().map(|d| d.published).collect()).filter(|_| timed > 0),
         })
@@ -120,6 +142,7 @@ impl OverPublished {
     pub(crate) fn drop_quantiles(&mut self) {
         for span in [Some(&mut self.pipeline), self.published.as_mut()].into_iter().flatten() {
             (span.p50_ns, span.p95_ns, span.p99_ns) = (None, None, None);
+            (span.p50_within_ns, span.p95_within_ns, span.p99_within_ns) = (None, None, None);
         }
     }
 
@@ -134,23 +157,44 @@ impl OverPublished {
     /// In sentences.
     pub(crate) fn said(&self) -> Vec<String> {
         let (from, span) = self.widest();
-        let Within { n, ratio, ratio_ci: (lo, hi) } = span.delivered_within;
+        let within = &span.delivered_within;
         let percent = |part: f64| format!("{:.2} %", part * 100.0);
+        let [n, ratio] = if within.n == within.n_possibly {
+            [within.n.to_string(), percent(within.ratio)]
+        } else {
+            let possibly = part(within.n_possibly, self.of);
+            [
+                format!("{} to {}", within.n, within.n_possibly),
+                format!("{} to {}", percent(within.ratio), percent(possibly)),
+            ]
+        };
+        let (lo, hi) = within.ratio_ci;
         let mut first = format!(
-            "delivered within {} of {from}: {n} of {} published = {} (95 %: {} to {})",
+            "delivered within {} of {from}: {n} of {} published = {ratio} (95 %: {} to {})",
             maybe(Some(self.limit_ns)),
             self.of,
-            percent(ratio),
             percent(lo),
             percent(hi),
         );
-        for (n, why) in [(self.in_flight, "in flight"), (self.untimed, "delivered without a time")]
-        {
+        if within.n != within.n_possibly {
+            first.push_str(", as the clocks leave it open");
+        }
+        for (n, why) in [
+            (self.before_discovery, "before discovery"),
+            (self.in_flight, "in flight"),
+            (self.untimed, "delivered without a time"),
+        ] {
             if n > 0 {
                 let _infallible = write!(first, "; {n} {why} are left out");
             }
         }
-        let quantiles = span.p50_ns.zip(span.p95_ns).zip(span.p99_ns);
+        let [p50, p95, p99] = [
+            (span.p50_ns, span.p50_within_ns),
+            (span.p95_ns, span.p95_within_ns),
+            (span.p99_ns, span.p99_within_ns),
+        ]
+        .map(|(middle, within)| Some(quantile_said(middle?, within)));
+        let quantiles = p50.zip(p95).zip(p99);
         let second = quantiles.filter(|_| self.lost > 0).map(|((p50, p95), p99)| {
             format!(
                 "P99 over published: {p99} (P95 {p95}, P50 {p50}); a lost message takes forever"
@@ -160,28 +204,53 @@ impl OverPublished {
     }
 }
 
-/// From (time, half-width of its interval) of the messages delivered.
+/// A quantile, or between what it lies when the clocks leave that open by more than is nothing.
+fn quantile_said(middle: Latency, within: Option<(Latency, Latency)>) -> String {
+    match within {
+        Some((Latency::Ns(lo), Latency::Ns(hi))) if hi.saturating_sub(lo) < 2 * SAID => {
+            middle.to_string()
+        }
+        Some((lo, hi)) if lo != hi => format!("{lo} to {hi}"),
+        _ => middle.to_string(),
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+fn part(n: u64, of: u64) -> f64 {
+    n as f64 / of as f64
+}
+
+/// From (time, half-width of its interval) of the messages delivered.
 fn of_span(times: &[(Ns, Ns)], of: u64, limit_ns: Ns) -> Option<SpanOverPublished> {
-    let in_time = |(ns, half): &&(Ns, Ns)| ns.saturating_add(*half) <= limit_ns;
-    let n = u64::try_from(times.iter().filter(in_time).count()).ok()?;
-    let mut sorted: Vec<Ns> = times.iter().map(|(ns, _)| *ns).collect();
-    sorted.sort_unstable();
+    let in_time = |ends: &[Ns]| u64::try_from(ends.partition_point(|ns| *ns <= limit_ns)).ok();
+    let sorted = |end: fn(Ns, Ns) -> Ns| {
+        let mut ends: Vec<Ns> = times.iter().map(|(ns, half)| end(*ns, *half)).collect();
+        ends.sort_unstable();
+        ends
+    };
+    let (earliest, latest) = (sorted(Ns::saturating_sub), sorted(Ns::saturating_add));
+    let (n, n_possibly) = (in_time(&latest)?, in_time(&earliest)?);
+    let (lo, _) = proportion_interval(n, of, 0.95)?;
+    let (_, hi) = proportion_interval(n_possibly, of, 0.95)?;
+    let middles = sorted(|ns, _| ns);
+    let exact = times.iter().all(|(_, half)| *half == 0);
     let published = usize::try_from(of).ok()?;
     // The lost ones come last, being infinite.
-    let p = |thousandths| {
+    let p = |sorted: &[Ns], thousandths| {
         let rank = nearest_rank(published, thousandths);
-        Some(sorted.get(rank - 1).map_or(Latency::Lost, |ns| Latency::Ns(*ns)))
+        sorted.get(rank - 1).map_or(Latency::Lost, |ns| Latency::Ns(*ns))
     };
+    // Each truth lies between its ends, so each quantile lies between those of the ends.
+    let within =
+        |thousandths| (!exact).then(|| (p(&earliest, thousandths), p(&latest, thousandths)));
     Some(SpanOverPublished {
-        delivered_within: Within {
-            n,
-            ratio: n as f64 / of as f64,
-            ratio_ci: proportion_interval(n, of, 0.95)?,
-        },
-        p50_ns: p(500),
-        p95_ns: p(950),
-        p99_ns: p(990),
+        delivered_within: Within { n, n_possibly, ratio: part(n, of), ratio_ci: (lo, hi) },
+        p50_ns: Some(p(&middles, 500)),
+        p95_ns: Some(p(&middles, 950)),
+        p99_ns: Some(p(&middles, 990)),
+        p50_within_ns: within(500),
+        p95_within_ns: within(950),
+        p99_within_ns: within(990),
     })
 }
 

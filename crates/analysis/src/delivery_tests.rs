@@ -91,11 +91,54 @@ fn what_is_unknown_is_in_no_denominator() {
     assert_eq!(all_lost.pipeline.delivered_within.n, 0);
 }
 
-/// A time that isn't exact is in time when it surely is.
+/// METHOD 14: what is lost before discovery says nothing of the link; it is told apart.
 #[test]
-fn an_open_time_counts_by_its_later_end() {
+fn what_was_lost_before_discovery_is_told_apart() {
+    let parts = Decomposition { pipeline_ns: Some(5), ..Decomposition::default() };
+    let whole = vec![&parts; 99];
+    let early = |lost_before_discovery| {
+        let known = ledger(99, 1, 0);
+        let published = known.published + lost_before_discovery;
+        let ledger = Ledger { published, lost_before_discovery, ..known };
+        OverPublished::of(&whole, 99, &ledger, S).unwrap()
+    };
+    let (none, some) = (early(0), early(100));
+    assert_eq!((some.of, some.lost, some.before_discovery), (100, 1, 100));
+    assert_eq!(some.pipeline, none.pipeline);
+    let said = format!("{}; 100 before discovery are left out", none.said()[0]);
+    assert_eq!(some.said()[0], said);
+}
+
+/// What the clocks leave open is open in the interval, too.
+#[test]
+fn an_open_time_counts_from_certainly_to_possibly() {
     let times = [(10, 0), (10, 5), (9, 2), (11, 0)];
-    assert_eq!(of_span(&times, 4, 10).unwrap().delivered_within.n, 1);
+    let within = of_span(&times, 4, 10).unwrap().delivered_within;
+    assert_eq!((within.n, within.n_possibly), (1, 3));
+    // 300 of 300, each after 50 ± 60 ms: whether in 100 ms, nobody knows.
+    let span = of_span(&[(50 * MS, 60 * MS); 300], 300, 100 * MS).unwrap();
+    let within = &span.delivered_within;
+    assert_eq!((within.n, within.n_possibly, within.ratio), (0, 300, 0.0));
+    assert_eq!(within.ratio_ci, (0.0, 1.0));
+    assert_eq!(
+        span.p99_within_ns,
+        Some((Latency::Ns(-10 * MS), Latency::Ns(110 * MS))),
+        "quantiles are open likewise"
+    );
+    let exact = of_span(&[(50 * MS, 0); 300], 300, 100 * MS).unwrap();
+    assert_eq!((exact.delivered_within.n, exact.delivered_within.n_possibly), (300, 300));
+    assert_eq!((exact.p50_within_ns, exact.p99_within_ns), (None, None));
+    let mut over = over(294, 6, 100 * MS);
+    over.published = of_span(&[(50 * MS, 60 * MS); 294], 300, 100 * MS);
+    assert_eq!(
+        over.said(),
+        [
+            "delivered within 100.0 ms of publication: 0 to 294 of 300 published = 0.00 % to \
+             98.00 % (95 %: 0.00 % to 99.26 %), as the clocks leave it open",
+            "P99 over published: lost (P95 -10.00 ms to 110.0 ms, P50 -10.00 ms to 110.0 ms); a \
+             lost message takes forever",
+        ]
+    );
 }
 
 /// Case of a user: 30 % loss, a message each 500 ms, RELIABLE: what is lost waits for the next

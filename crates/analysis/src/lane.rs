@@ -131,9 +131,9 @@ pub struct SpanFigures {
 }
 
 impl SpanFigures {
-    fn of(lengths: &[(Ns, Ns)]) -> Self {
-        let summary = Summary::of_series(lengths.iter().map(|(ns, _)| *ns).collect());
-        let width = Width::of(lengths, summary.p50_ns);
+    fn of(lengths: &[Length<'_>]) -> Self {
+        let summary = Summary::of_series(&series(lengths));
+        let width = Width::of(&intervals(lengths), summary.p50_ns);
         Self { summary, width }
     }
 }
@@ -224,7 +224,7 @@ fn exact(ns: Option<Ns>) -> Option<(Ns, Ns)> {
 
 /// Computes the figures of a lane. Only messages that went the whole way are in the figures;
 /// the others stand in the ledger, which is given.
-pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneReport {
+pub fn figures<'a>(lane: &LaneData<'a>, ledger: Ledger, wanted: &Wanted) -> LaneReport {
     let mut defects = Vec::new();
     let mut whole = Vec::new();
     let delivered = |trace: &&&Trace| trace.outcome == Outcome::Delivered;
@@ -242,9 +242,12 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneRepo
     }
     defects.sort();
     let classes = Row::ALL.map(|row| {
-        let series = whole.iter().map(|(_, d, total)| row.of(d, *total)).collect();
+        let of = |(trace, d, total): &(&'a Trace, Decomposition, Ns)| {
+            (trace.robot_id.as_str(), row.of(d, *total))
+        };
+        let series: Vec<(&str, Ns)> = whole.iter().map(of).collect();
         let headline = matches!(row, Row::Total | Row::Communication);
-        (row, summary(series, (wanted.modes_of_legs || headline).then_some(1)))
+        (row, summary(&series, (wanted.modes_of_legs || headline).then_some(1)))
     });
     let class_widths = Row::ALL.map(|row| {
         let lengths: Vec<(Ns, Ns)> =
@@ -253,9 +256,13 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneRepo
         (row, Width::of(&lengths, p50))
     });
     let span = |of: fn(&Decomposition) -> Option<(Ns, Ns)>| {
-        SpanFigures::of(&whole.iter().filter_map(|(_, d, _)| of(d)).collect::<Vec<_>>())
+        let length = |(trace, d, _): &(&'a Trace, Decomposition, Ns)| {
+            Some((trace.robot_id.as_str(), of(d)?))
+        };
+        SpanFigures::of(&whole.iter().filter_map(length).collect::<Vec<_>>())
     };
-    let glass: Vec<(Ns, Ns)> = lane.glass.iter().filter_map(Glass::whole).collect();
+    let glass: Vec<Length<'_>> =
+        lane.glass.iter().filter_map(|g| Some((g.client.as_str(), g.whole()?))).collect();
     let stability = stability(&lane.traces, lane.info.workers);
     let findings = findings(lane, &stability, &ledger);
     let parts: Vec<&Decomposition> = whole.iter().map(|(_, d, _)| d).collect();
@@ -285,7 +292,9 @@ pub fn figures(lane: &LaneData<'_>, ledger: Ledger, wanted: &Wanted) -> LaneRepo
             ("glass", SpanFigures::of(&glass)),
         ]),
         legs: legs(&whole, &lane.glass, wanted),
-        s1: S1Table::of(whole.iter().map(|(trace, _, total)| (&trace.stamps, *total))),
+        s1: S1Table::of(
+            whole.iter().map(|(trace, _, total)| (trace.robot_id.as_str(), &trace.stamps, *total)),
+        ),
         oddities: oddities(&lane.traces),
         defects,
     };
@@ -319,11 +328,22 @@ impl LaneReport {
     }
 }
 
-/// (length, half-width of its interval) of each message, by leg.
-type Lengths = BTreeMap<Leg, Vec<(Ns, Ns)>>;
+/// Of one message: its robot, or the page that it came to, and (length, half-width of its
+/// interval).
+type Length<'a> = (&'a str, (Ns, Ns));
+
+/// The middles, each with its source.
+fn series<'a>(lengths: &[Length<'a>]) -> Vec<(&'a str, Ns)> {
+    lengths.iter().map(|(source, (ns, _))| (*source, *ns)).collect()
+}
+
+/// Without the sources.
+fn intervals(lengths: &[Length<'_>]) -> Vec<(Ns, Ns)> {
+    lengths.iter().map(|(_, interval)| *interval).collect()
+}
 
 /// Of a series whose clock has this resolution, when its modes are wanted.
-fn summary(series: Vec<Ns>, modes: Option<Ns>) -> Summary {
+fn summary(series: &[(&str, Ns)], modes: Option<Ns>) -> Summary {
     match modes {
         Some(resolution) => Summary::of_series_with_modes(series, resolution),
         None => Summary::of_series(series),
@@ -335,36 +355,36 @@ fn legs(
     glass: &[Glass],
     wanted: &Wanted,
 ) -> BTreeMap<Leg, LegFigures> {
-    let mut lengths = Lengths::new();
-    for (_, d, _) in whole {
+    let mut lengths: BTreeMap<Leg, Vec<Length<'_>>> = BTreeMap::new();
+    for (trace, d, _) in whole {
         for leg in d.legs() {
-            lengths.entry(leg.leg).or_default().push((leg.ns, leg.half_ns));
+            let of = lengths.entry(leg.leg).or_default();
+            of.push((&trace.robot_id, (leg.ns, leg.half_ns)));
         }
     }
     for g in glass {
-        lengths.entry(Leg::Push).or_default().push(g.push());
+        lengths.entry(Leg::Push).or_default().push((&g.client, g.push()));
         if let Some(ns) = g.fanout_ns {
-            lengths.entry(Leg::Fanout).or_default().push((ns, 0));
+            lengths.entry(Leg::Fanout).or_default().push((&g.client, (ns, 0)));
         }
         if let Some(ns) = g.paint_ns {
-            lengths.entry(Leg::Paint).or_default().push((ns, g.resolution_ns));
+            lengths.entry(Leg::Paint).or_default().push((&g.client, (ns, g.resolution_ns)));
         }
     }
     lengths.into_iter().map(|(leg, of_leg)| (leg, leg_figures(leg, &of_leg, wanted))).collect()
 }
 
-fn leg_figures(leg: Leg, lengths: &[(Ns, Ns)], wanted: &Wanted) -> LegFigures {
-    let series: Vec<Ns> = lengths.iter().map(|(ns, _)| *ns).collect();
-    let mut sorted = series.clone();
+fn leg_figures(leg: Leg, lengths: &[Length<'_>], wanted: &Wanted) -> LegFigures {
+    let mut sorted: Vec<Ns> = lengths.iter().map(|(_, (ns, _))| *ns).collect();
     sorted.sort_unstable();
-    let width = Width::of(lengths, quantile(&sorted, 500));
+    let width = Width::of(&intervals(lengths), quantile(&sorted, 500));
     // Two values may lie nearer to each other, or farther, by what either may be off.
     let resolution = width.half_width_ns.saturating_mul(2).max(1);
-    let summary = summary(series, wanted.modes_of_legs.then_some(resolution));
+    let summary = summary(&series(lengths), wanted.modes_of_legs.then_some(resolution));
     LegFigures {
         class: leg.class(),
         width,
-        negative: lengths.iter().filter(|(ns, half)| *ns < -*half).count(),
+        negative: lengths.iter().filter(|(_, (ns, half))| *ns < half.saturating_neg()).count(),
         summary,
     }
 }
@@ -481,8 +501,36 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn robots_that_take_turns_are_series_of_their_own() {
+        // Ten messages of a robot alike, then ten others: two such robots, turn by turn.
+        let robots = ["robot_001", "robot_002"];
+        let traces: Vec<Trace> = (0..1_000)
+            .map(|i| {
+                let block = i / 20 + 31 * (i % 2);
+                let ai = 1_000_000 + block * 7_919 % 101 * 10_000;
+                let mut trace = delivered(i * 100_000_000, u64::try_from(i + 1).unwrap(), ai);
+                trace.robot_id = robots[usize::try_from(i % 2).unwrap()].into();
+                trace
+            })
+            .collect();
+        let clocks = Clocks::default();
+        let data = lane_of(&traces, &clocks);
+        let report = figures(&data, LedgerBuilder::new().ledger(true), &Wanted::default());
+        let worth = [
+            report.classes[&Row::Total].n_eff,
+            report.spans["published"].summary.n_eff,
+            report.legs[&Leg::AiInfer].summary.n_eff,
+            report.s1.total.summary.n_eff,
+        ];
+        assert!(worth.iter().all(|n_eff| (30..150).contains(n_eff)), "{worth:?}");
+    }
+
+    #[test]
     fn a_wide_interval_is_not_resolved() {
-        let of = |leg, lengths: &[(Ns, Ns)]| leg_figures(leg, lengths, &Wanted::default());
+        let of = |leg, lengths: &[(Ns, Ns)]| {
+            let lengths: Vec<Length<'_>> = lengths.iter().map(|of| ("robot", *of)).collect();
+            leg_figures(leg, &lengths, &Wanted::default())
+        };
         assert!(!of(Leg::Push, &[(300_000, 250_000)]).width.resolved);
         assert!(of(Leg::Push, &[(300_000, 90_000)]).width.resolved);
         assert!(of(Leg::Push, &[(30_000_000, 2_000_000)]).width.resolved);

@@ -91,7 +91,7 @@ impl Gateway {
 
     /// Messages in its queue or with a worker.
     fn held(&self) -> u64 {
-        self.counters.as_ref().map_or(0, |c| c.queued + c.working)
+        self.counters.as_ref().map_or(0, |c| c.queued.saturating_add(c.working))
     }
 
     fn counted(&self) -> u64 {

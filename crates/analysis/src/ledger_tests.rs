@@ -600,3 +600,37 @@ proptest! {
 
 #[path = "ledger_world_tests.rs"]
 mod world;
+
+/// Records may say anything; sums of it end at the largest number there is.
+#[test]
+fn numbers_that_nobody_counts_to_overflow_nothing() {
+    for dead in [false, true] {
+        let mut ledger = LedgerBuilder::new();
+        for writer in 1..=20 {
+            for number in [1, 1 << 62, (1 << 63) - 1, u64::MAX] {
+                ledger.observe_trace(&taken(writer, number, Outcome::Delivered));
+            }
+            let instance = format!("i{writer}");
+            ledger.observe_census(&Census { instance, ..census(writer, u64::MAX, true) });
+        }
+        let crafted = GatewayCounters {
+            taken: u64::MAX,
+            queued: u64::MAX,
+            working: u64::MAX,
+            missed: u64::MAX,
+            message_lost: u64::MAX,
+            last: !dead,
+            ..counters(u64::MAX)
+        };
+        ledger.observe_counters(&crafted);
+        ledger.observe_counters(&GatewayCounters { gateway: "h".into(), ..crafted });
+        let account = ledger.account();
+        for _ in 0..3 {
+            ledger.observe_account(&account);
+        }
+        for ended in [false, true] {
+            assert_eq!(ledger.ledger(ended).published, u64::MAX);
+        }
+        assert_eq!(ledger.ledger_now().published, u64::MAX);
+    }
+}

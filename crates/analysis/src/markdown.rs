@@ -7,7 +7,6 @@ use crate::table::{ledger_lines, page_lines};
 use crate::units::maybe;
 use hopwatch_model::Leg;
 use hopwatch_stats::{Interval, Summary};
-use std::fmt::Write;
 
 /// The whole report as Markdown.
 pub fn markdown(report: &Report) -> String {
@@ -94,20 +93,20 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     put(out, "");
     head(out, "taken → web_acked");
     for row in Row::ALL {
-        figures(out, row.name(), &lane.classes[&row]);
+        figures(out, row.name(), &lane.classes[&row], true);
     }
     put(out, "");
     head(out, "longer spans");
     for (name, span) in &lane.spans {
         let exact = if span.width.exact { " (exact)" } else { "" };
         let said = span.width.said().map(|said| format!(", {said}")).unwrap_or_default();
-        figures(out, &format!("{name}{exact}{said}"), &span.summary);
+        figures(out, &format!("{name}{exact}{said}"), &span.summary, span.width.resolved);
     }
     put(out, "");
     head(out, "leg");
     for (leg, f) in &lane.legs {
         let said = f.width.said().map(|said| format!(", {said}")).unwrap_or_default();
-        figures(out, &format!("{leg} ({}){said}", f.class), &f.summary);
+        figures(out, &format!("{leg} ({}){said}", f.class), &f.summary, f.width.resolved);
     }
     intervals(out, lane);
     made_of(out, lane);
@@ -141,7 +140,8 @@ fn head(out: &mut String, what: &str) {
     );
 }
 
-/// How sure the quantiles are: of every class, span and leg that occurred.
+/// How sure the quantiles are: of every class, span and leg that occurred and that the clocks
+/// resolve.
 fn intervals(out: &mut String, lane: &LaneReport) {
     put(
         out,
@@ -151,8 +151,10 @@ fn intervals(out: &mut String, lane: &LaneReport) {
          |---|---|---|---|---|---|---|",
     );
     let classes = Row::ALL.iter().map(|row| (row.name(), &lane.classes[row]));
-    let spans = lane.spans.iter().map(|(name, span)| (*name, &span.summary));
-    let legs = lane.legs.iter().map(|(leg, f)| (leg.name(), &f.summary));
+    let spans = lane.spans.iter().filter(|(_, span)| span.width.resolved);
+    let spans = spans.map(|(name, span)| (*name, &span.summary));
+    let legs = lane.legs.iter().filter(|(_, f)| f.width.resolved);
+    let legs = legs.map(|(leg, f)| (leg.name(), &f.summary));
     for (name, s) in classes.chain(spans).chain(legs).filter(|(_, s)| s.n > 0) {
         let of = |ci: Interval| match (ci.lo, ci.hi) {
             (lo, Some(hi)) => format!("{} to {}", maybe(lo), maybe(Some(hi))),
@@ -196,22 +198,14 @@ fn made_of(out: &mut String, lane: &LaneReport) {
     put(out, &format!("| total | {totals} | |"));
 }
 
-fn figures(out: &mut String, name: &str, s: &Summary) {
+/// Where the clocks leave too much open there are no figures, but the interval beside the name
+/// (METHOD 4).
+fn figures(out: &mut String, name: &str, s: &Summary, resolved: bool) {
     let [mean, sd] = moments(s);
-    let _infallible = writeln!(
-        out,
-        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-        s.n,
-        mean,
-        sd,
-        maybe(s.min_ns),
-        maybe(s.p50_ns),
-        maybe(s.p75_ns),
-        maybe(s.p90_ns),
-        maybe(s.p95_ns),
-        maybe(s.p99_ns),
-        maybe(s.max_ns)
-    );
+    let quantiles = [s.min_ns, s.p50_ns, s.p75_ns, s.p90_ns, s.p95_ns, s.p99_ns, s.max_ns];
+    let figures = [mean, sd].into_iter().chain(quantiles.map(maybe));
+    let figures = figures.map(|figure| if resolved { figure } else { maybe(None) });
+    put(out, &format!("| {name} | {} | {} |", s.n, figures.collect::<Vec<_>>().join(" | ")));
 }
 
 fn seconds(ns: Option<f64>) -> String {

@@ -29,10 +29,11 @@ pub struct S1Table {
 }
 
 impl S1Table {
-    /// From the stamps and totals of messages that went the whole way, in the order of the takes.
-    pub fn of<'a>(whole: impl Iterator<Item = (&'a Stamps, Ns)>) -> Self {
+    /// From robots, stamps and totals of messages that went the whole way, in the order of the
+    /// takes.
+    pub fn of<'a>(whole: impl Iterator<Item = (&'a str, &'a Stamps, Ns)>) -> Self {
         let (mut ai, mut web, mut rest, mut all) = (vec![], vec![], vec![], vec![]);
-        for (stamps, total) in whole {
+        for (robot, stamps, total) in whole {
             let trip = |connecting, sent, ended| {
                 let start = stamps.get(connecting).or(stamps.get(sent))?;
                 stamps.get(ended)?.since(start).ok()
@@ -40,15 +41,15 @@ impl S1Table {
             let ai_trip = trip(Hop::AiConnecting, Hop::AiSent, Hop::AiAnswered);
             let web_trip = trip(Hop::WebConnecting, Hop::WebSent, Hop::WebAcked);
             if let Some((a, w)) = ai_trip.zip(web_trip) {
-                ai.push(a);
-                web.push(w);
-                rest.push(total - a - w);
-                all.push(total);
+                ai.push((robot, a));
+                web.push((robot, w));
+                rest.push((robot, total - a - w));
+                all.push((robot, total));
             }
         }
-        let total = Summary::of_series(all);
-        let row = |values| {
-            let summary = Summary::of_series(values);
+        let total = Summary::of_series(&all);
+        let row = |series: Vec<(&str, Ns)>| {
+            let summary = Summary::of_series(&series);
             let share_percent = summary.mean_ns.zip(total.mean_ns).map(|(a, b)| 100.0 * a / b);
             S1Row { summary, share_percent }
         };
@@ -85,7 +86,7 @@ mod tests {
             (Hop::WebSent, 1_030),
             (Hop::WebAcked, 1_060),
         ]);
-        let table = S1Table::of([(&trace.stamps, 1_060)].into_iter());
+        let table = S1Table::of([("robot", &trace.stamps, 1_060)].into_iter());
         let p50 = table.rows().map(|(_, row)| row.summary.p50_ns.unwrap());
         assert_eq!(p50, [1_010, 30, 20, 1_060]);
         assert_eq!(table.total.share_percent, Some(100.0));

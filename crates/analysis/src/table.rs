@@ -50,7 +50,7 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     let head = ["", "n", "mean", "sd", "min", "P50", "P90", "P95", "P99", "max"];
     row(out, head.map(str::to_owned));
     for (name, summary) in Row::ALL.iter().map(|row| (row.name(), &lane.classes[row])) {
-        figures(out, name, summary);
+        figures(out, name, summary, true);
     }
     for (row, width) in &lane.class_widths {
         if let Some(said) = width.said() {
@@ -60,14 +60,14 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     // What came before the take is in no class: of a lossy link, it is nearly all.
     for name in ["published", "intended"] {
         let Some(span) = lane.spans.get(name).filter(|span| span.summary.n > 0) else { continue };
-        figures(out, name, &span.summary);
+        figures(out, name, &span.summary, span.width.resolved);
         if let Some(said) = span.width.said() {
             line(out, &format!("  {name}: {said}"));
         }
     }
     line(out, "");
     for (leg, f) in &lane.legs {
-        figures(out, leg.name(), &f.summary);
+        figures(out, leg.name(), &f.summary, f.width.resolved);
         if let Some(said) = f.width.said() {
             line(out, &format!("  {leg}: {said}"));
         }
@@ -188,23 +188,15 @@ fn failures(fate: &mut impl FnMut(&str, u64), stage: &str, failed: &BTreeMap<Fai
     }
 }
 
-fn figures(out: &mut String, name: &str, s: &Summary) {
+/// Where the clocks leave too much open there are no figures, but the interval below (METHOD 4).
+fn figures(out: &mut String, name: &str, s: &Summary, resolved: bool) {
     let [mean, sd] = moments(s);
-    row(
-        out,
-        [
-            name.to_owned(),
-            s.n.to_string(),
-            mean,
-            sd,
-            maybe(s.min_ns),
-            maybe(s.p50_ns),
-            maybe(s.p90_ns),
-            maybe(s.p95_ns),
-            maybe(s.p99_ns),
-            maybe(s.max_ns),
-        ],
-    );
+    let quantiles = [s.min_ns, s.p50_ns, s.p90_ns, s.p95_ns, s.p99_ns, s.max_ns].map(maybe);
+    let [min, p50, p90, p95, p99, max] = quantiles;
+    let figures = [mean, sd, min, p50, p90, p95, p99, max];
+    let figures = if resolved { figures } else { figures.map(|_| maybe(None)) };
+    let [mean, sd, min, p50, p90, p95, p99, max] = figures;
+    row(out, [name.to_owned(), s.n.to_string(), mean, sd, min, p50, p90, p95, p99, max]);
 }
 
 /// 16 + 7 + 8 × 9 = 95 columns.

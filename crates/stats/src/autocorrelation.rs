@@ -1,6 +1,7 @@
 //! How many independent values a series is worth (METHOD 12).
 
 use crate::quantile::{Interval, interval_ranks};
+use std::collections::BTreeMap;
 
 /// The fewest values of which [`Autocorrelation::of`] says something.
 ///
@@ -54,6 +55,24 @@ impl Autocorrelation {
         let n_eff = if r1 > 0.0 { (worth as usize).clamp(1, n) } else { n };
         Some(Self { r1, n_eff })
     }
+}
+
+/// What a series is worth that several sources make together, each value with its source.
+///
+/// Two robots that take turns, each with messages that depend on that robot's last one, look
+/// independent from one message to the next. So each source is a series of its own, and they are
+/// worth the sum; but no more than the series as a whole, where they share what makes them depend
+/// on each other, such as a queue. From 1 to n; sources that [`Autocorrelation::of`] says nothing
+/// of count in full.
+pub fn effective_size<S: Ord>(series: &[(S, i64)]) -> usize {
+    let worth = |values: &[i64]| Autocorrelation::of(values).map_or(values.len(), |a| a.n_eff);
+    let mut sources: BTreeMap<&S, Vec<i64>> = BTreeMap::new();
+    for (source, value) in series {
+        sources.entry(source).or_default().push(*value);
+    }
+    let whole: Vec<i64> = series.iter().map(|(_, value)| *value).collect();
+    let apart: usize = sources.values().map(|values| worth(values)).sum();
+    apart.min(worth(&whole))
 }
 
 /// The interval of the `p`-quantile (in thousandths) of `sorted`, as if it had only `n_eff` values.

@@ -1,8 +1,8 @@
 //! Whether intervals hold the true quantile as often as they say, on data whose quantiles are known.
 
 use crate::{
-    Autocorrelation, Interval, interval_coverage, lower_bound_rank, quantile_interval,
-    quantile_interval_effective, quantile_lower_bound, quantile_upper_bound,
+    Autocorrelation, Interval, effective_size, interval_coverage, lower_bound_rank,
+    quantile_interval, quantile_interval_effective, quantile_lower_bound, quantile_upper_bound,
     shortest_interval_ranks, upper_bound_rank,
 };
 use rand::{Rng, SeedableRng};
@@ -264,4 +264,61 @@ fn a_series_that_does_not_is_worth_about_all_its_values() {
     for [_, effective] in held {
         assert!(effective >= 930, "{held:?}");
     }
+}
+
+/// Robots that take turns, each AR(1) with φ = 0.8 of its own: how often the interval of the
+/// median holds the truth by [`effective_size`], and the mean of what 1000 values are worth.
+fn taking_turns(robots: usize) -> (u32, usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(15);
+    let (mut held, mut worth) = (0, 0);
+    let truth = ns((LOGNORMAL.quantile)(0.5));
+    for _ in 0..500 {
+        let mut states: Vec<f64> = (0..robots).map(|_| standard_normal(&mut rng)).collect();
+        let series: Vec<(usize, i64)> = (0..1000)
+            .map(|i| {
+                let x = &mut states[i % robots];
+                *x = 0.8 * *x + 0.6 * standard_normal(&mut rng);
+                (i % robots, ns(10e6 * (0.5 * *x).exp()))
+            })
+            .collect();
+        let n_eff = effective_size(&series);
+        worth += n_eff;
+        let mut sorted: Vec<i64> = series.iter().map(|(_, value)| *value).collect();
+        sorted.sort_unstable();
+        let interval = quantile_interval_effective(&sorted, 500, n_eff, 0.95);
+        held += u32::from(encloses(interval, truth));
+    }
+    (held, worth / 500)
+}
+
+/// From one message to the next they look independent.
+#[test]
+fn robots_that_take_turns_are_series_of_their_own() {
+    for robots in [1, 2, 3, 10] {
+        let (held, worth) = taking_turns(robots);
+        // As of one robot: 124 of 1000; a short series looks a little less dependent than it is.
+        assert!((110..190).contains(&worth), "{robots}: {worth}");
+        assert!(held >= 475, "{robots}: {held} of 500");
+    }
+}
+
+/// Where they share a queue, the series as a whole tells what they are worth.
+#[test]
+fn robots_that_share_a_queue_are_worth_no_more_than_the_whole() {
+    let mut rng = ChaCha8Rng::seed_from_u64(16);
+    let mut x = standard_normal(&mut rng);
+    let series: Vec<(usize, i64)> = (0..1000)
+        .map(|i| {
+            x = 0.8 * x + 0.6 * standard_normal(&mut rng);
+            (i % 10, ns(10e6 * (0.5 * x).exp()))
+        })
+        .collect();
+    let values: Vec<i64> = series.iter().map(|(_, value)| *value).collect();
+    assert_eq!(effective_size(&series), Autocorrelation::of(&values).unwrap().n_eff);
+    // Robots that differ, and are independent otherwise, are worth what they are.
+    let mut noise = || ns(1e6 * (10.0 + standard_normal(&mut rng)));
+    let apart: Vec<(i64, i64)> =
+        (0..1000).map(|i| (i % 2, i % 2 * 100_000_000 + noise())).collect();
+    assert!(effective_size(&apart) > 850);
+    assert_eq!(effective_size::<u8>(&[]), 0);
 }

@@ -16,7 +16,7 @@ mod summary;
 mod coverage_tests;
 
 pub use autocorrelation::{
-    Autocorrelation, MIN_AUTOCORRELATION_VALUES, quantile_interval_effective,
+    Autocorrelation, MIN_AUTOCORRELATION_VALUES, effective_size, quantile_interval_effective,
 };
 pub use bimodality::{Evidence, Mode, Modes};
 pub use breakdown::{Breakdown, breakdown};

@@ -1,6 +1,6 @@
 //! The summary of a sample: what a report prints of a class or a leg.
 
-use crate::autocorrelation::{Autocorrelation, quantile_interval_effective};
+use crate::autocorrelation::{effective_size, quantile_interval_effective};
 use crate::bimodality::Modes;
 use crate::quantile::{Interval, quantile};
 use serde::Serialize;
@@ -84,20 +84,15 @@ impl Summary {
     }
 
     /// Summarises a series in the order in which its values came, which tells what they are worth
-    /// together: their [`n_eff`](Self::n_eff).
-    pub fn of_series(series: Vec<i64>) -> Self {
-        let n_eff = Self::worth(&series);
-        Self::of_effective(series, n_eff, None)
+    /// together: their [`n_eff`](Self::n_eff). Each value comes with its source, as a robot: of
+    /// several, each is a series of its own ([`effective_size`]).
+    pub fn of_series<S: Ord>(series: &[(S, i64)]) -> Self {
+        Self::of_effective(values(series), effective_size(series), None)
     }
 
     /// The same, and looks for two modes; the clock behind the values has this resolution.
-    pub fn of_series_with_modes(series: Vec<i64>, resolution_ns: i64) -> Self {
-        let n_eff = Self::worth(&series);
-        Self::of_effective(series, n_eff, Some(resolution_ns))
-    }
-
-    fn worth(series: &[i64]) -> usize {
-        Autocorrelation::of(series).map_or(series.len(), |found| found.n_eff)
+    pub fn of_series_with_modes<S: Ord>(series: &[(S, i64)], resolution_ns: i64) -> Self {
+        Self::of_effective(values(series), effective_size(series), Some(resolution_ns))
     }
 
     #[expect(
@@ -144,10 +139,19 @@ impl Summary {
     }
 }
 
+fn values<S>(series: &[(S, i64)]) -> Vec<i64> {
+    series.iter().map(|(_, value)| *value).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::quantile::quantile_interval;
+
+    /// Of one source.
+    fn alone(values: impl IntoIterator<Item = i64>) -> Vec<((), i64)> {
+        values.into_iter().map(|value| ((), value)).collect()
+    }
 
     #[test]
     fn a_known_sample() {
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn a_series_that_repeats_itself_is_worth_less() {
         let series: Vec<i64> = (0..1000).map(|i| (i / 10) * 7919 % 101).collect();
-        let (independent, s) = (Summary::of(series.clone()), Summary::of_series(series));
+        let (independent, s) = (Summary::of(series.clone()), Summary::of_series(&alone(series)));
         assert_eq!(independent.n_eff, 1000);
         assert!((40..=80).contains(&s.n_eff), "{}", s.n_eff);
         assert_eq!((s.p50_ns, s.p99_ns), (independent.p50_ns, independent.p99_ns));
@@ -208,10 +212,10 @@ mod tests {
     #[test]
     fn modes_are_found_where_they_are_looked_for() {
         let values = |n: i64| (0..n).map(|i| if i % 5 == 0 { 40_000 + i } else { 200 + i % 90 });
-        let modes = Summary::of_series_with_modes(values(100).collect(), 1).modes.unwrap();
+        let modes = Summary::of_series_with_modes(&alone(values(100)), 1).modes.unwrap();
         assert_eq!((modes.low.n, modes.high.n), (80, 20));
-        assert_eq!(Summary::of_series_with_modes(values(29).collect(), 1).modes, None);
-        assert_eq!(Summary::of_series(values(100).collect()).modes, None);
+        assert_eq!(Summary::of_series_with_modes(&alone(values(29)), 1).modes, None);
+        assert_eq!(Summary::of_series(&alone(values(100))).modes, None);
     }
 
     #[test]

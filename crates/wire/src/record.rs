@@ -266,12 +266,21 @@ impl From<Trace> for TraceRecord {
     }
 }
 
+/// No service works longer on a message: 11 days. Sums of longer ones might not fit.
+const LONGEST_SERVED_NS: i64 = 1_000_000_000_000_000;
+
 /// Its gateway is the source of the entry that it came in, which isn't part of the record.
 impl TryFrom<TraceRecord> for Trace {
     type Error = BadRecord;
 
     fn try_from(record: TraceRecord) -> Result<Self, BadRecord> {
         let id = |field, text: &str| bad("trace", field, text);
+        let served = record.ai_served_ns.map(|(wait, rest)| [wait, rest]);
+        let served = served.iter().flatten().map(|ns| ("ai_served_ns", *ns));
+        let mut served = served.chain(record.web_served_ns.map(|ns| ("web_served_ns", ns)));
+        if let Some((field, ns)) = served.find(|(_, ns)| !(0..=LONGEST_SERVED_NS).contains(ns)) {
+            return Err(id(field, &ns.to_string()));
+        }
         Ok(Self {
             lane: record.lane,
             gateway: String::new(),
@@ -423,6 +432,26 @@ mod tests {
         let back: Entry = serde_json::from_str(&line).unwrap();
         let Record::Trace(record) = back.record else { panic!("{line}") };
         assert_eq!(Trace::try_from(*record), Ok(trace()));
+    }
+
+    #[test]
+    fn a_time_that_no_service_takes_is_refused() {
+        let read = |ai, web| {
+            let trace = Trace { ai_served_ns: ai, web_served_ns: web, ..trace() };
+            Trace::try_from(TraceRecord::from(trace)).map(drop).map_err(|error| error.to_string())
+        };
+        let longest = 1_000_000_000_000_000;
+        assert_eq!(read(Some((0, longest)), Some(longest)), Ok(()));
+        for (ai, web, field) in [
+            (Some((i64::MIN, 0)), None, "ai_served_ns"),
+            (Some((0, -1)), None, "ai_served_ns"),
+            (Some((longest + 1, 0)), None, "ai_served_ns"),
+            (None, Some(-1), "web_served_ns"),
+            (None, Some(i64::MAX), "web_served_ns"),
+        ] {
+            let error = read(ai, web).unwrap_err();
+            assert!(error.starts_with(&format!("{field} of a trace record is ")), "{error}");
+        }
     }
 
     /// Append-only: lines that an earlier version wrote stay readable for ever.

@@ -26,8 +26,9 @@ pub(crate) fn start(shared: Arc<Shared>) -> Snapshots {
         let pause = Duration::from_secs_f64(1.0 / shared.config.snapshots_hz);
         while !shared.shutdown.has_begun() {
             if sender.receiver_count() > 0 {
-                let now = snapshot(&shared.store(), shared.config.window);
-                if let Ok(text) = serde_json::to_string(&Live::Snapshot(Box::new(now))) {
+                // It takes tens of milliseconds, which no worker of the runtime has to spare.
+                let shared = Arc::clone(&shared);
+                if let Ok(Some(text)) = tokio::task::spawn_blocking(move || text(&shared)).await {
                     sender.send_replace(text.into());
                 }
             }
@@ -35,6 +36,12 @@ pub(crate) fn start(shared: Arc<Shared>) -> Snapshots {
         }
     });
     snapshots
+}
+
+/// A frame with a snapshot. The store is locked for the snapshot, and no longer.
+fn text(shared: &Shared) -> Option<String> {
+    let now = snapshot(&shared.store(), shared.config.window);
+    serde_json::to_string(&Live::Snapshot(Box::new(now))).ok()
 }
 
 /// `GET /v1/live`.

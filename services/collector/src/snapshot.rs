@@ -2,16 +2,21 @@
 
 use crate::store::{Ack, Lane, Store};
 use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, Wanted, decompose, figures};
-use hopwatch_model::{Census, Ns, Trace, TraceId};
+use hopwatch_model::{Census, ClockId, Hop, Ns, PeerExchange, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Messages that the page lists.
 const LATEST: usize = 20;
 /// Events that the page lists.
 const EVENTS: usize = 20;
+
+/// Answers of clock responders that a snapshot looks at, but for the last few of each.
+const PEERS: usize = 5_000;
+/// So far away from any exchange a relation has expired: 60 s.
+const LIFE: Ns = 60_000_000_000;
 
 type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
@@ -27,8 +32,9 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
     for ack in store.acks_of(&in_window).take(window) {
         acks.entry(ack.0.id).or_default().push(ack);
     }
-    // What clock responders said lately; exchanges of the window's own messages come with them.
-    let clocks = Clocks::of(in_window.values().copied(), store.peers().take(window));
+    // Exchanges of the window's own messages come with them.
+    let peers = peers_near(&in_window, store.peers());
+    let clocks = Clocks::of(in_window.values().copied(), peers);
     let mut latest: Vec<(Ns, MessageView)> = store
         .lanes
         .values()
@@ -60,6 +66,42 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
             })
             .collect(),
     }
+}
+
+/// What clock responders said while these messages were taken, and a relation's life before and
+/// after: at a message a second the window is far longer than as many answers.
+///
+/// Of more than [`PEERS`] the tightest of each few, of each responder alike.
+fn peers_near<'a>(
+    in_window: &HashMap<TraceId, &Trace>,
+    peers: impl Iterator<Item = &'a PeerExchange>,
+) -> Vec<&'a PeerExchange> {
+    let mut spans: HashMap<&ClockId, (Ns, Ns)> = HashMap::new();
+    for taken in in_window.values().filter_map(|trace| trace.stamps.get(Hop::Taken)) {
+        let (first, last) = spans.entry(&taken.clock).or_insert((taken.ns, taken.ns));
+        (*first, *last) = ((*first).min(taken.ns), (*last).max(taken.ns));
+    }
+    let near = |exchange: &&PeerExchange| {
+        spans.get(&exchange.near).is_some_and(|(first, last)| {
+            let within = first.saturating_sub(LIFE)..=last.saturating_add(LIFE);
+            within.contains(&exchange.near_received)
+        })
+    };
+    let mut all = 0;
+    let mut of_peer: BTreeMap<&str, Vec<&PeerExchange>> = BTreeMap::new();
+    for exchange in peers.filter(near) {
+        all += 1;
+        of_peer.entry(&exchange.peer).or_default().push(exchange);
+    }
+    let under_way = |exchange: &&&PeerExchange| {
+        let there = exchange.far_sent.0.saturating_sub(exchange.far_received.0);
+        exchange.near_received.saturating_sub(exchange.near_sent).saturating_sub(there)
+    };
+    let few = usize::div_ceil(all, PEERS).max(1);
+    let tightest = |of: Vec<&'a PeerExchange>| -> Vec<_> {
+        of.chunks(few).filter_map(|few| few.iter().min_by_key(under_way).copied()).collect()
+    };
+    of_peer.into_values().flat_map(tightest).collect()
 }
 
 fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> LaneView {
@@ -127,7 +169,7 @@ fn message(
             paint_ns: glass.paint_ns,
         }
     });
-    let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map_or(0, |stamp| stamp.ns);
+    let taken = trace.stamps.get(Hop::Taken).map_or(0, |stamp| stamp.ns);
     let view = MessageView {
         trace_id: trace.id.to_string(),
         lane: trace.lane.clone(),
@@ -149,3 +191,7 @@ fn message(
     };
     (taken, view)
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

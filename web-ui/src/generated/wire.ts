@@ -660,7 +660,8 @@ export type OverPublished = {
  */
 limit_ns: number, 
 /**
- * The denominator: published, without those in flight and those without a time.
+ * The denominator: published, without those in flight, those without a time and those before
+ * discovery.
  */
 of: number, 
 /**
@@ -675,6 +676,11 @@ in_flight: number,
  * Not in the denominator: delivered, but their stamps don't tell the time.
  */
 untimed: number, 
+/**
+ * Not in the denominator: published before writer and reader had found each other, which says
+ * nothing of the link (METHOD 14).
+ */
+before_discovery: number, 
 /**
  * taken → web_acked; the way to the gateway isn't in its time.
  */
@@ -700,7 +706,19 @@ p95_ns: number | "lost" | null,
 /**
  * The 99th percentile, likewise.
  */
-p99_ns: number | "lost" | null, };
+p99_ns: number | "lost" | null, 
+/**
+ * The true median lies in here: those of the lower and of the upper ends; `null` when exact.
+ */
+p50_within_ns: [number | "lost", number | "lost"] | null, 
+/**
+ * The same of the 95th percentile.
+ */
+p95_within_ns: [number | "lost", number | "lost"] | null, 
+/**
+ * The same of the 99th percentile.
+ */
+p99_within_ns: [number | "lost", number | "lost"] | null, };
 
 export type Within = { 
 /**
@@ -709,18 +727,23 @@ export type Within = {
  */
 n: number, 
 /**
- * Their part, from 0 to 1.
+ * The same and those that may have been in time; `n` when all times are exact.
+ */
+n_possibly: number, 
+/**
+ * The part of `n`, from 0 to 1.
  */
 ratio: number, 
 /**
- * 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent.
+ * 95 % interval of the probability behind it (Clopper–Pearson), if losses are independent:
+ * its lower end is that of `n`, its upper end that of `n_possibly`.
  */
 ratio_ci: [number, number], };
 
 export type Rates = { 
 /**
- * Published, by the messages' numbers: those that were lost count, too. The sum over the
- * writers. `null` when a writer's messages lie within less than a second.
+ * Published, by the messages' numbers: those that were lost count, too. Of all writers, over
+ * the lane's time from the first take to the last. `null` when that is less than a second.
  */
 published_per_s: number | null, 
 /**

@@ -72,14 +72,17 @@ function Lane({ lane, window }: { lane: LaneView; window: number }) {
 /** What a user of the lane sees: lost messages count as ones that take forever. */
 function Delivery({ of }: { of: OverPublished | null }) {
   if (of === null) return null;
-  const { delivered_within: within, p99_ns } = of.published ?? of.pipeline;
+  const { delivered_within: within, p99_ns, p99_within_ns } = of.published ?? of.pipeline;
   const share = (of: number) => `${(100 * of).toFixed(1)} %`;
   const [lo, hi] = within.ratio_ci;
+  const possibly = within.n_possibly > within.n ? ` to ${share(within.n_possibly / of.of)}` : "";
+  const time = (ns: number | "lost" | null) => (ns === "lost" ? "lost" : durationText(ns));
+  const [least, most] = (p99_within_ns ?? [p99_ns, p99_ns]).map(time);
   return (
     <p class="note" data-testid="delivered-within" data-ratio={within.ratio}>
       Within {durationText(of.limit_ns)} of {of.published === null ? "the take" : "publication"}:{" "}
-      <b>{share(within.ratio)}</b> of what was published ({share(lo)} to {share(hi)}); P99 over
-      published: {p99_ns === "lost" ? "lost" : durationText(p99_ns)}.
+      <b>{share(within.ratio) + possibly}</b> of what was published ({share(lo)} to {share(hi)});
+      P99 over published: {least === most ? least : `${least} to ${most}`}.
     </p>
   );
 }

@@ -1,7 +1,7 @@
 //! What is known of messages whose traces are no longer kept: enough to go on counting.
 
 use super::numbers::{Edge, Numbers, Run};
-use super::writers::{Life, Writer, Written};
+use super::writers::{Life, Writer, Written, add};
 use hopwatch_model::{Ns, Outcome, PublisherId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,8 @@ impl Sequence {
         let mut runs = Vec::new();
         let edge = Edge::default();
         for (from, to) in &self.gaps {
-            runs.push((start, Run { end: from - 1, first: edge, last: edge }));
-            start = to + 1;
+            runs.push((start, Run { end: from.saturating_sub(1), first: edge, last: edge }));
+            start = to.saturating_add(1);
         }
         runs.push((start, Run { end: self.last, first: edge, last: edge }));
         runs.into_iter().collect()
@@ -68,7 +68,7 @@ impl Sequence {
 impl Account {
     /// How many messages it is of, duplicates included.
     pub fn messages(&self) -> u64 {
-        self.outcomes.iter().map(|(_, n)| n).sum::<u64>() + self.duplicates
+        self.outcomes.iter().map(|(_, n)| *n).fold(self.duplicates, u64::saturating_add)
     }
 }
 
@@ -126,20 +126,20 @@ impl super::LedgerBuilder {
         }
         let outcomes: BTreeMap<Outcome, u64> = account.outcomes.iter().copied().collect();
         for (outcome, n) in &outcomes {
-            *self.outcomes.entry(*outcome).or_default() += n;
+            add(self.outcomes.entry(*outcome).or_default(), *n);
         }
         for of in &account.gateways {
             let gateway = self.gateways.entry(of.gateway.clone()).or_default();
-            gateway.seen += of.seen;
+            add(&mut gateway.seen, of.seen);
             for ns in of.taken.into_iter().flat_map(|(first, last)| [first, last]) {
                 gateway.took_at(ns);
             }
         }
         if !account.writers.is_empty() {
-            self.gateways.entry(String::new()).or_default().seen += account.messages();
+            add(&mut self.gateways.entry(String::new()).or_default().seen, account.messages());
         }
-        self.duplicates += account.duplicates;
-        self.duplicate_ids += account.duplicate_ids;
-        self.reordered += account.reordered;
+        add(&mut self.duplicates, account.duplicates);
+        add(&mut self.duplicate_ids, account.duplicate_ids);
+        add(&mut self.reordered, account.reordered);
     }
 }

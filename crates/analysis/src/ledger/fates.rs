@@ -1,7 +1,7 @@
 //! What became of the messages whose outcome nobody told, by the rule of the module above.
 
 use super::numbers::{Edge, Run};
-use super::writers::{Group, Robots, Writer, Written, count};
+use super::writers::{Group, Robots, Writer, Written, add, count, total};
 use super::{Gateway, LedgerBuilder, Moment, Standing};
 use hopwatch_model::{Failure, Ledger, Outcome, PublishedSource, Stage};
 use std::collections::BTreeMap;
@@ -59,21 +59,21 @@ pub(super) fn ledger(of: &LedgerBuilder, moment: Moment) -> Ledger {
     for group in &robots.groups {
         fates.group(group, moment);
     }
-    let known: u64 = of.outcomes.values().sum();
-    let mut published: u64 = robots.groups.iter().map(Group::published).sum();
+    let known = total(of.outcomes.values().copied());
+    let mut published = total(robots.groups.iter().map(Group::published));
     let open = robots.groups.iter().any(Group::is_open);
     let mut reconciles = true;
     let mut untold = 0;
     for at in 0..fates.gateways.len() {
-        untold += fates.gateway(at, moment);
+        add(&mut untold, fates.gateway(at, moment));
         reconciles &= fates.check(at, moment);
     }
     // Which of two gateways took them with it makes no difference.
     untold = untold.saturating_sub(fates.sums.spare);
     if untold > 0 && open {
         // They were taken, so they were published, whoever counted.
-        published += untold;
-        fates.sums.unknown += untold;
+        add(&mut published, untold);
+        add(&mut fates.sums.unknown, untold);
     } else if untold > 0 {
         reconciles = false;
         let text = "more were taken than were published, by the robots' own count";
@@ -81,11 +81,12 @@ pub(super) fn ledger(of: &LedgerBuilder, moment: Moment) -> Ledger {
     }
     // Not its queued and working: traces may be newer than the counters.
     let held = fates.held();
-    let named = fates.sums.before + fates.sums.lost + fates.sums.unknown + known + fates.tail;
+    let sums = &fates.sums;
+    let named = total([sums.before, sums.lost, sums.unknown, known, fates.tail]);
     // What robots without a census published is known by what was taken of them; the gateway
     // holds some of it still.
     if open && moment == Moment::Running {
-        published = published.max(named + held);
+        published = published.max(named.saturating_add(held));
     }
     if published < named {
         reconciles = false;
@@ -95,8 +96,8 @@ pub(super) fn ledger(of: &LedgerBuilder, moment: Moment) -> Ledger {
     }
     let rest = published.saturating_sub(named);
     let in_flight = if moment == Moment::Running { rest } else { 0 };
-    let lost_in_ros = fates.sums.lost + fates.tail + (rest - in_flight);
-    let told: u64 = of.counters().map(|c| c.message_lost).sum();
+    let lost_in_ros = total([fates.sums.lost, fates.tail, rest - in_flight]);
+    let told = total(of.counters().map(|c| c.message_lost));
     let dds_lost = told.min(lost_in_ros);
     // DDS' own word is the better evidence.
     let overwritten = fates.sums.overwritten.min(lost_in_ros - dds_lost);
@@ -166,7 +167,7 @@ impl Fates<'_> {
     /// Messages that gateways which may still tell of them took.
     fn held(&self) -> u64 {
         let alive = self.gateways.iter().filter(|(.., s)| *s != Standing::Dead);
-        alive.map(|(_, gateway, _)| gateway.untold()).sum()
+        total(alive.map(|(_, gateway, _)| gateway.untold()))
     }
 
     fn index(&self, name: &str) -> usize {
@@ -180,8 +181,8 @@ impl Fates<'_> {
             last_told.extend(self.writer(written));
             let before = group.before(writer, written);
             match self.died_before(group, written) {
-                Some(at) => self.missing[at].beyond += before,
-                None => self.sums.before += before,
+                Some(at) => add(&mut self.missing[at].beyond, before),
+                None => add(&mut self.sums.before, before),
             }
         }
         if moment == Moment::Running {
@@ -194,8 +195,8 @@ impl Fates<'_> {
             last_told.into_iter().find(dead)
         };
         match died {
-            Some(at) => self.missing[at].beyond += group.rest(),
-            None => self.tail += group.rest(),
+            Some(at) => add(&mut self.missing[at].beyond, group.rest()),
+            None => add(&mut self.tail, group.rest()),
         }
     }
 
@@ -211,7 +212,7 @@ impl Fates<'_> {
         }
         runs.sort_by_key(|(start, ..)| *start);
         reigns.sort_unstable();
-        let total: u64 = runs.iter().map(|(start, run, _)| count(run.end - start + 1)).sum();
+        let of_writer = total(runs.iter().map(|(start, run, _)| count(run.end - start + 1)));
         let owner = |number: i64| reigns.iter().rev().find(|(first, ..)| *first <= number);
         let mut before: Option<(i64, Edge, usize)> = None;
         for (start, run, at) in runs {
@@ -222,12 +223,13 @@ impl Fates<'_> {
                 let gap = count(start - end - 1);
                 let missing = &mut self.missing[*owner];
                 if *last < start {
-                    missing.between += gap;
+                    add(&mut missing.between, gap);
                 } else {
-                    missing.holes += gap;
-                    if told == at && self.looks_overwritten((end, edge), (start, run.first), total)
+                    add(&mut missing.holes, gap);
+                    if told == at
+                        && self.looks_overwritten((end, edge), (start, run.first), of_writer)
                     {
-                        self.missing[at].overwritten += gap;
+                        add(&mut self.missing[at].overwritten, gap);
                     }
                 }
             }
@@ -247,10 +249,10 @@ impl Fates<'_> {
             return false;
         };
         // All writers of the topic share the history: with more of them, messages come closer.
-        let all: u64 = self.ledger.outcomes.values().sum();
-        let wide = i128::from(later.saturating_sub(earlier)) * i128::from(of_writer);
+        let all = total(self.ledger.outcomes.values().copied());
+        let wide = i128::from(later.saturating_sub(earlier)).saturating_mul(i128::from(of_writer));
         let period = wide / i128::from(after.0 - before.0) / i128::from(all.max(1));
-        period > 0 && 4 * i128::from(waited) >= (4 * i128::from(depth) - 3) * period
+        period > 0 && 4 * i128::from(waited) >= (4 * i128::from(depth) - 3).saturating_mul(period)
     }
 
     /// The gateway that may have taken what a writer published before the first message known of
@@ -283,10 +285,10 @@ impl Fates<'_> {
         let untold = if moment == Moment::Ended { gateway.untold() } else { 0 };
         let (lost, mut untold) = match standing {
             Standing::Dead => {
-                let all = missing.holes + missing.between + missing.beyond;
+                let all = total([missing.holes, missing.between, missing.beyond]);
                 let lost = all.min(missed);
-                sums.unknown += all - lost;
-                sums.spare += (all - lost).saturating_sub(untold);
+                add(&mut sums.unknown, all - lost);
+                add(&mut sums.spare, (all - lost).saturating_sub(untold));
                 (lost, untold.saturating_sub(all - lost))
             }
             // A hole may be a message that is still worked on: as long as messages are on their
@@ -294,17 +296,17 @@ impl Fates<'_> {
             _ if may_tell(gateway, standing, moment) => (missing.holes.min(missed), 0),
             Standing::Running | Standing::Orderly => {
                 let unknown = untold.min(missing.holes);
-                sums.unknown += unknown;
-                sums.before += missing.between;
+                add(&mut sums.unknown, unknown);
+                add(&mut sums.before, missing.between);
                 (missing.holes - unknown, untold - unknown)
             }
         };
-        sums.lost += lost;
-        sums.overwritten += missing.overwritten.min(lost);
+        add(&mut sums.lost, lost);
+        add(&mut sums.overwritten, missing.overwritten.min(lost));
         for other in [&mut sums.before, &mut self.tail] {
             let found = untold.min(*other);
             *other -= found;
-            sums.unknown += found;
+            add(&mut sums.unknown, found);
             untold -= found;
         }
         untold
@@ -338,7 +340,7 @@ impl Fates<'_> {
             }
             _ if may_tell(gateway, standing, moment) => true,
             Standing::Running | Standing::Orderly => {
-                let told = gateway.seen + gateway.held();
+                let told = gateway.seen.saturating_add(gateway.held());
                 if c.taken != told {
                     say(format!(
                         "{the} took {} messages, but the outcome of {} is known",

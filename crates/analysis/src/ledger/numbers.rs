@@ -4,6 +4,9 @@ use hopwatch_model::Ns;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
+/// No writer counts as far as this. Beyond it, differences would not fit.
+pub(super) const HIGHEST: i64 = 1 << 60;
+
 /// What is remembered of a message at the edge of a run: evidence of how its neighbour was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Edge {
@@ -91,10 +94,13 @@ impl<'de> Deserialize<'de> for Numbers {
 }
 
 impl FromIterator<(i64, Run)> for Numbers {
-    /// Runs that are turned round hold nothing.
+    /// Runs that are turned round, or of numbers that nobody counts to, hold nothing.
     fn from_iter<I: IntoIterator<Item = (i64, Run)>>(runs: I) -> Self {
         let mut numbers = Self::default();
-        numbers.merge(&Self(runs.into_iter().filter(|(start, run)| run.end >= *start).collect()));
+        let holds = |(start, run): &(i64, Run)| {
+            *start >= -HIGHEST && run.end <= HIGHEST && run.end >= *start
+        };
+        numbers.merge(&Self(runs.into_iter().filter(holds).collect()));
         numbers
     }
 }

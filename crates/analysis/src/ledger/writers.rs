@@ -6,7 +6,7 @@
 //! messages of a group are counted once, by its instances or by its writers' numbers, whichever
 //! knows of more.
 
-use super::numbers::Numbers;
+use super::numbers::{HIGHEST, Numbers};
 use hopwatch_model::census::{SEQUENCE_PERIOD, sequence_ahead};
 use hopwatch_model::{Census, ClockId, Hop, Ns, PublisherId, Trace};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,9 @@ impl Writer {
     /// The writer of a message, and the number that it gave it.
     pub(super) fn of(trace: &Trace) -> (Self, Option<i64>) {
         match trace.publication_sequence {
-            Some(n) => (Self::Dds(trace.publisher), Some(i64::try_from(n).unwrap_or(i64::MAX - 1))),
+            Some(n) => {
+                (Self::Dds(trace.publisher), Some(i64::try_from(n).unwrap_or(HIGHEST).min(HIGHEST)))
+            }
             None => (Self::Header(trace.publisher, trace.robot_id.clone()), None),
         }
     }
@@ -128,12 +130,12 @@ impl Group<'_> {
     }
 
     fn counted(&self) -> u64 {
-        self.instances.iter().map(|census| census.published).sum()
+        total(self.instances.iter().map(|census| census.published))
     }
 
     /// By the writers' numbers: all up to the last one known.
     fn reached(&self) -> u64 {
-        self.writers.iter().map(|(writer, w)| self.before(writer, w) + w.span()).sum()
+        total(self.writers.iter().flat_map(|(writer, w)| [self.before(writer, w), w.span()]))
     }
 
     /// Published after the last message known of each writer.
@@ -348,6 +350,16 @@ fn instance_of(
     }
     candidates.sort_by_key(|(_, census)| (census.schedule_start_ns, &census.instance));
     candidates.get(nth()).or(candidates.last()).map(|(at, _)| *at)
+}
+
+/// A sum, or the largest number there is: records may say anything.
+pub(super) fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// Adds, up to the largest number there is: records may say anything.
+pub(super) fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
 }
 
 pub(super) fn count(n: i64) -> u64 {
