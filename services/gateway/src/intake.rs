@@ -107,6 +107,11 @@ impl Intake {
         offered
     }
 
+    /// Tells workers that a message waits, in the place of [`Intake::start_alone`].
+    pub fn wake(&self) {
+        self.arrived.notify_one();
+    }
+
     /// The only message that waits, if a worker is free: it counts as being worked on, and the
     /// caller is its worker.
     pub fn start_alone(&self) -> Option<Arrival> {

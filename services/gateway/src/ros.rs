@@ -37,9 +37,16 @@ struct Seen {
     writers: HashMap<PublisherId, Numbers>,
     /// Writers of which something came.
     heard: HashSet<PublisherId>,
+    /// When the newest message was taken, and whether none had come for a while before it.
+    taken_ns: Ns,
+    is_quiet: bool,
     /// When an event of a kind was told last, monotonic ns.
     told: HashMap<&'static str, Ns>,
 }
+
+/// Messages that come faster than this leave the tap's thread alone: the reader's history is short,
+/// and the runtime's threads are awake anyway.
+const QUIET_NS: Ns = 5_000_000;
 
 /// An event that comes with every message is told so often: what matters is in the counters.
 const EVENT_PAUSE_NS: Ns = 1_000_000_000;
@@ -219,7 +226,8 @@ impl Source {
         let tap = Tap::start(tap_config, move |event| {
             let _alive = &alive;
             match event {
-                TapEvent::Idle => source.pipeline.start_here(&runtime),
+                TapEvent::Idle if seen.is_quiet => source.pipeline.start_here(&runtime),
+                TapEvent::Idle => source.pipeline.intake.wake(),
                 event => source.take(event, &mut seen, &runtime),
             }
         })?;
@@ -257,6 +265,8 @@ impl Source {
     }
 
     fn message(&self, message: Taken, seen: &mut Seen, runtime: &Handle) {
+        seen.is_quiet = message.taken_mono_ns.saturating_sub(seen.taken_ns) >= QUIET_NS;
+        seen.taken_ns = message.taken_mono_ns;
         if let Some(step) = seen.wall.observe(message.bracket) {
             let ms = step.by / 1_000_000;
             self.event(
