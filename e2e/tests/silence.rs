@@ -75,9 +75,14 @@ fn a_wrong_topic_is_told_with_the_right_one_and_when_it_is_over() {
         &domain,
         "the same type is published on /robots/robot_messages: choose it with --topic",
     ];
-    says(&events, "no_publisher", &words);
+    // On a busy machine the other topic may be discovered only when nobody was told of already;
+    // then it is told once more.
+    let told: Vec<&str> =
+        events.iter().filter(|e| e.kind == "no_publisher").map(|e| &*e.text).collect();
+    let named = |text: &&&str| words.iter().all(|word| text.contains(word));
+    assert!(told.len() <= 2 && told.iter().any(|text| named(&text)), "{events:?}");
     says(&events, "silence_over", &["is there now"]);
-    assert_eq!(events.len(), 2, "{events:?}");
+    assert_eq!(events.len(), told.len() + 1, "{events:?}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) struct Silence {
     known: HashMap<PublisherId, Known>,
     /// There was a publisher once.
     ever: bool,
-    nobody_told: bool,
+    nobody_told: Nobody,
     told: HashMap<&'static str, usize>,
     look_at: Option<Ns>,
 }
@@ -94,6 +94,23 @@ enum Trouble {
     Silent(Ns),
 }
 
+/// What was told of nobody publishing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Nobody {
+    #[default]
+    Untold,
+    /// With nothing like our topic elsewhere.
+    Alone,
+    /// With topics that may be meant.
+    WithOthers,
+}
+
+impl Nobody {
+    fn of(picture: &Picture) -> Self {
+        if picture.elsewhere.is_empty() { Self::Alone } else { Self::WithOthers }
+    }
+}
+
 impl Silence {
     /// Nothing has come yet; it is told after `after_ns`.
     pub(crate) fn new(ours: Ours, after_ns: Ns, now: Ns) -> Self {
@@ -105,7 +122,7 @@ impl Silence {
             heard: HashSet::new(),
             known: HashMap::new(),
             ever: false,
-            nobody_told: false,
+            nobody_told: Nobody::Untold,
             told: HashMap::new(),
             look_at: Some(now + after_ns),
         }
@@ -209,8 +226,12 @@ impl Silence {
         self.gone(picture, &mut news);
         if let Some(first) = picture.publishers.first() {
             self.somebody(now, &first.name(), &mut news);
-        } else if !self.ever && !self.nobody_told && now - self.began_ns >= self.after_ns {
-            self.nobody_told = true;
+        } else if !self.ever
+            && self.nobody_told < Nobody::of(picture)
+            && now - self.began_ns >= self.after_ns
+        {
+            // Once more when there is now something to point at: it was just not discovered yet.
+            self.nobody_told = Nobody::of(picture);
             let waited = seconds(now - self.began_ns);
             let text = words::nobody(&self.ours, &waited, &picture.elsewhere);
             self.tell("no_publisher", text, &mut news);
@@ -267,7 +288,7 @@ impl Silence {
     /// There is a publisher.
     fn somebody(&mut self, now: Ns, name: &str, news: &mut Vec<EventRecord>) {
         self.ever = true;
-        if std::mem::take(&mut self.nobody_told) {
+        if std::mem::take(&mut self.nobody_told) != Nobody::Untold {
             let after = seconds(now - self.began_ns);
             let text = format!("{}: {name} is there now, after {after}", self.ours.topic);
             self.tell("silence_over", text, news);
@@ -428,7 +449,8 @@ impl Silence {
 
     /// When something will be late, or has to be looked at again, without a change of the graph.
     fn next_look(&self, now: Ns) -> Option<Ns> {
-        let nobody = (!self.ever && !self.nobody_told).then_some(self.began_ns + self.after_ns);
+        let nobody = (!self.ever && self.nobody_told == Nobody::Untold)
+            .then_some(self.began_ns + self.after_ns);
         let waiting = self
             .known
             .iter()

@@ -106,6 +106,13 @@ fn topics_that_could_be_meant_are_named() {
     one(&name, "no_publisher", &["another type: /ns/t (p/msg/Q)"]);
     let many = told((0..9).map(|n| of(&format!("/x{n}"), TYPE)).collect());
     one(&many, "no_publisher", &["/x4 and 4 more"]);
+    // Discovered only when nobody was told of already: told once more, and no more than that.
+    let mut late = fresh();
+    let there = || Picture { elsewhere: vec![of("/other", TYPE)], ..picture(&[], 0) };
+    one(&look(&mut late, 6 * S, &picture(&[], 0)), "no_publisher", &["no topic like it"]);
+    one(&look(&mut late, 7 * S, &there()), "no_publisher", &["/other: choose it"]);
+    assert_eq!(look(&mut late, 8 * S, &there()), []);
+    assert_eq!(look(&mut late, 9 * S, &picture(&[], 0)), []);
 }
 
 #[test]
