@@ -215,7 +215,7 @@ async fn watch(
     };
     let patience = tokio::select! {
         _ = tokio::time::timeout(settle, settled) => patience,
-        _ = interrupts.next() => Patience::from_now(),
+        _ = interrupts.next() => patience.or_from_now(),
     };
     (ended, patience)
 }

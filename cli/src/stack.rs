@@ -32,6 +32,11 @@ impl Patience {
         Self(Some(Instant::now()))
     }
 
+    /// Somebody waits from now on, if nobody did before: asking again makes nothing later.
+    pub(crate) fn or_from_now(self) -> Self {
+        Self(self.0.or_else(|| Some(Instant::now())))
+    }
+
     /// What is left of it until `stage` after the wish.
     fn until(self, stage: Duration) -> Duration {
         self.0.map_or(Self::EACH, |wish| stage.saturating_sub(wish.elapsed()).max(Self::LEAST))

@@ -47,6 +47,7 @@ impl ClockReport {
 
     /// Tells what a timeline knows.
     fn related(self, timeline: &Timeline, latest: Option<Bounds>, to: &str) -> Self {
+        let latest = latest.filter(|bounds| bounds.half_width() < ABSURD_NS);
         let offset_ns = latest.map(|bounds| (bounds.lo, bounds.hi));
         let ahead = latest.map_or_else(
             || "no exchange that could be used".to_owned(),
@@ -60,9 +61,15 @@ impl ClockReport {
                 )
             },
         );
-        let drift = timeline.drift_ppm().map_or_else(String::new, |(slow, fast)| {
-            format!(", drifting by {slow:.1} to {fast:.1} ppm")
-        });
+        let drift = match timeline.drift_ppm() {
+            // As wide as what is allowed anyway: nothing was learned.
+            Some((slow, fast)) if fast - slow > 1.9 * ppm(timeline.rho_ppm()) => String::new(),
+            Some((slow, fast)) if slow <= 0.0 && fast >= 0.0 => {
+                format!(", no drift beyond {slow:.1} to {fast:.1} ppm")
+            }
+            Some((slow, fast)) => format!(", drifting by {slow:.1} to {fast:.1} ppm"),
+            None => String::new(),
+        };
         let steps = match timeline.epochs() {
             0 | 1 => String::new(),
             n => format!(", set {} time(s) during the run", n - 1),
@@ -106,6 +113,14 @@ pub(crate) fn clock_reports(
     reports.sort_by(|a, b| (&a.id, &a.used_for).cmp(&(&b.id, &b.used_for)));
     reports
 }
+
+#[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+fn ppm(rho: i64) -> f64 {
+    rho as f64
+}
+
+/// An interval as wide as that relates nothing: an hour.
+const ABSURD_NS: Ns = 3_600_000_000_000;
 
 fn monotonic(data: &Dataset, clocks: &Clocks) -> Vec<ClockReport> {
     let gateways: BTreeSet<&str> = data.lanes.values().map(|lane| lane.clock.as_str()).collect();

@@ -341,6 +341,12 @@ impl Chain<'_> {
                 let wait = between((trip.received, received), begun)?;
                 let work = between(begun, (trip.done, done))?;
                 let transport = self.split((trip.ended, ended), trip, wait, work)?;
+                if transport < -Self::rate_half(wait, work) {
+                    // It can't have worked for longer than we waited: its clock was set
+                    // meanwhile, or lies. Not a word of it is used.
+                    self.go(trip.ended, trip.whole)?;
+                    return Ok(true);
+                }
                 self.related((trip.ended, ended), trip, (received, transport), (wait, work))?;
             }
             _ => match served {

@@ -89,6 +89,20 @@ fn an_id_on_two_hosts_places_nothing() {
     assert_eq!((names(&both.before), both.published), (vec![("wake", 5)], None));
 }
 
+/// A service on another clock that says it worked for longer than the gateway waited.
+#[test]
+fn impossible_stamps_of_another_clock_are_not_used() {
+    let mut trace = trace_of(&minimal());
+    let far = ClockId::new("far");
+    for (hop, ns) in [(Hop::AiReceived, 0), (Hop::AiBegun, 5), (Hop::AiDone, 1_000_000_000)] {
+        trace.stamps.set(hop, &far, ns);
+    }
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
+    assert!(names(&d.pipeline).contains(&("ai_round_trip", 100)), "{:?}", d.pipeline);
+    assert_eq!((d.pipeline_ns, d.class_ns(Class::Ai), d.ai_transport), (Some(160), 100, None));
+    assert!(names(&d.pipeline).contains(&("web_round_trip", 30)));
+}
+
 fn minimal() -> Vec<(Hop, Ns)> {
     vec![
         (Hop::Taken, 0),

@@ -287,18 +287,28 @@ fn queueing(
     if !stability.unstable {
         return None;
     }
-    let waits = |trace: &&Trace| {
-        let started = trace.stamps.get(Hop::Started)?;
-        let taken = trace.stamps.get(Hop::Taken)?;
-        let line = trace
-            .stamps
-            .get(Hop::AiBegun)
-            .zip(trace.stamps.get(Hop::AiReceived))
-            .and_then(|(begun, received)| begun.since(received).ok())
-            .unwrap_or(0);
-        started.since(taken).ok()?.checked_add(line)
+    let between = |trace: &Trace, from, to| -> Option<Ns> {
+        trace.stamps.get(to)?.since(trace.stamps.get(from)?).ok()
     };
-    let longest = traces.iter().filter_map(waits).max()?;
+    let longest_of = |from, to| traces.iter().filter_map(|t| between(t, from, to)).max();
+    let in_queue = longest_of(Hop::Taken, Hop::Started)?;
+    let in_line = longest_of(Hop::AiReceived, Hop::AiBegun).unwrap_or(0);
+    // Two queues, two remedies: what waits in the AI service's line is not helped by more workers.
+    let (subject, longest, place, remedy) = if in_line > in_queue {
+        (
+            "AI service",
+            in_line,
+            "in the AI service's waiting line",
+            "Let the AI service work on more requests at once, make it faster, or ask it less",
+        )
+    } else {
+        (
+            "gateway",
+            in_queue,
+            "for a worker of the gateway",
+            "Work on more messages at once, or take fewer",
+        )
+    };
     let utilisation = stability.utilisation.map_or("unknown".to_owned(), |u| format!("{u:.3}"));
     let grows = stability
         .waiting_slope_us_per_s
@@ -306,15 +316,15 @@ fn queueing(
         .unwrap_or_default();
     let dropped = ledger.queue_dropped.saturating_add(ledger.overwritten_in_history);
     let text = format!(
-        "messages waited up to {} for a worker{grows}, at a utilisation of {utilisation} of {} \
-         worker(s), and {dropped} were dropped or overwritten. A receiver that subtracts the \
+        "messages waited up to {} {place}{grows}, at a utilisation of {utilisation} of the \
+         gateway's {} worker(s), and {dropped} were dropped or overwritten. A receiver that subtracts the \
          robot's stamp from its own clock when it begins would see all of that and take it for a \
          clock that is off; clocks drift by less than 50 µs a second and drop nothing: it is the \
-         queue. Work on more messages at once, or take fewer",
+         queue. {remedy}",
         maybe(Some(longest)),
         lane.info.workers,
     );
-    Some(finding("queueing_not_clock", "gateway", text))
+    Some(finding("queueing_not_clock", subject, text))
 }
 
 #[cfg(test)]

@@ -261,5 +261,36 @@ fn the_published_pipeline_queues_and_no_clock_is_blamed() {
     assert_eq!(kinds(&found), ["queueing_not_clock"], "{found:?}");
     let text = &found[0].text;
     assert!(text.contains("2.183 s") && text.contains("37000 µs a second"), "{text}");
-    assert!(text.contains("1.037 of 1 worker"), "{text}");
+    assert!(text.contains("1.037 of the gateway's 1 worker"), "{text}");
+}
+
+/// The line before the AI service is another queue, with another remedy.
+#[test]
+fn the_ai_services_line_is_named_when_it_is_what_grows() {
+    let mut free = 0;
+    let traces: Vec<Trace> = (0..100_u64)
+        .map(|i| {
+            let taken = Ns::try_from(i).unwrap() * 50 * MS;
+            let (received, begun) = (taken + MS, (taken + MS).max(free));
+            free = begun + 80 * MS;
+            let mut trace = trace_of(&[
+                (Hop::Taken, taken),
+                (Hop::Started, taken + 50_000),
+                (Hop::AiSent, taken + 100_000),
+                (Hop::AiReceived, received),
+                (Hop::AiBegun, begun),
+                (Hop::AiDone, free),
+                (Hop::AiAnswered, free + 100_000),
+                (Hop::WebSent, free + 200_000),
+                (Hop::WebAcked, free + 300_000),
+            ]);
+            trace.id.0[..8].copy_from_slice(&i.to_be_bytes());
+            trace
+        })
+        .collect();
+    let found = of(&traces, &Clocks::default(), vec![]);
+    assert_eq!(kinds(&found), ["queueing_not_clock"], "{found:?}");
+    assert_eq!(found[0].subject, "AI service");
+    let text = &found[0].text;
+    assert!(text.contains("AI service's waiting line") && text.contains("ask it less"), "{text}");
 }

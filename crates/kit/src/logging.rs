@@ -24,7 +24,11 @@ pub fn init(format: LogFormat) {
         LogFormat::Text => false,
         LogFormat::Auto => !std::io::stderr().is_terminal(),
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        // A log that can't be written (a full disk) must not end who writes it.
+        .log_internal_errors(false);
     let _already_set = if json {
         builder.json().flatten_event(true).try_init()
     } else {
