@@ -556,8 +556,8 @@ p99_within_ns: [number, number] | null, };
 
 export type Finding = { 
 /**
- * A word: "clock_step", "constant_offset", "drift", "wrong_clock_domain",
- * "unsynchronised_robot", "queueing_not_clock", "negative_delay".
+ * A word: "clock_step", "delay_jumped", "constant_offset", "drift", "delay_drifts",
+ * "wrong_clock_domain", "unsynchronised_robot", "ambiguous_host", "queueing_not_clock".
  */
 kind: string, 
 /**
