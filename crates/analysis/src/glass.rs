@@ -2,7 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::decompose::Decomposition;
-use hopwatch_clocksync::{Exchange, Offset};
+use hopwatch_clocksync::{Bounds, Exchange, Offset};
 use hopwatch_model::{ClientTrace, Hop, Ns, Trace};
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Glass {
 }
 
 fn middle((lo, hi): (Ns, Ns)) -> (Ns, Ns) {
-    let width = hi.saturating_sub(lo);
-    (lo.saturating_add(width / 2), width / 2 + width % 2)
+    let bounds = Bounds { lo, hi };
+    (bounds.middle(), bounds.half_width())
 }
 
 /// Relates each browser's clock to its broadcaster's, exchange by exchange.
@@ -96,14 +96,20 @@ impl GlassTracker {
         // or, where it is jittered against timing attacks, a step too high. Each reading is an
         // interval, and both ends count.
         let step = ack.resolution_ns.max(0);
-        offset.observe(&Exchange {
+        let exchange = Exchange {
             near_sent: ack.frame_sent.ns,
             far_received: ack.received.ns.saturating_add(step),
             far_sent: ack.ack_sent.ns.saturating_sub(step),
             near_received: ack.ack_received.ns,
-        });
+        };
+        offset.observe(&exchange);
         let raw = ack.received.ns.saturating_sub(ack.frame_sent.ns);
-        let (lo, hi) = offset.at(ack.ack_received.ns).unwrap_or((raw, raw));
+        // Where nothing relates the two clocks, this acknowledgement contradicts itself: the truth
+        // may lie anywhere between what it says.
+        let (lo, hi) = offset.at(ack.ack_received.ns).unwrap_or_else(|| {
+            let (a, b) = exchange.bounds();
+            (a.min(b), a.max(b))
+        });
         (raw.saturating_sub(hi).saturating_sub(step), raw.saturating_sub(lo).saturating_add(step))
     }
 

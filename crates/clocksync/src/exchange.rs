@@ -31,9 +31,7 @@ impl Exchange {
             self.far_received.saturating_sub(self.near_sent),
         )
     }
-}
 
-impl Exchange {
     /// The same as of the reply's arrival: within the exchange, the clocks drift as well. The far
     /// clock answered right before, on the network's time; it was asked a whole round trip before.
     ///
@@ -61,6 +59,7 @@ pub struct Offset {
     /// (lo, hi, near-clock time at which they hold)
     interval: Option<(Ns, Ns, Ns)>,
     epochs: u32,
+    impossible: usize,
 }
 
 impl Default for Offset {
@@ -72,14 +71,22 @@ impl Default for Offset {
 impl Offset {
     /// No exchange yet; the clocks drift by at most `rho_ppm` against each other.
     pub fn new(rho_ppm: i64) -> Self {
-        Self { rho_ppm, interval: None, epochs: 0 }
+        Self { rho_ppm, interval: None, epochs: 0, impossible: 0 }
     }
 
     /// Takes one exchange in. Exchanges come in the order of `near_received`.
     /// Returns true when it began a new epoch (the first exchange begins the first one).
+    ///
+    /// One that contradicts itself is counted and passed over: a round trip that took less time
+    /// than the far side worked, by more than drift explains, proves nothing but that a clock was
+    /// set meanwhile, or lies.
     pub fn observe(&mut self, exchange: &Exchange) -> bool {
         let at = exchange.near_received;
         let (lo, hi) = exchange.bounds_at_end(self.rho_ppm);
+        if lo > hi || at < exchange.near_sent {
+            self.impossible += 1;
+            return false;
+        }
         if let Some((old_lo, old_hi)) = self.at(at) {
             let both = (old_lo.max(lo), old_hi.min(hi));
             if both.0 <= both.1 {
@@ -104,6 +111,11 @@ impl Offset {
     /// How many epochs there have been: 1 when no step was seen.
     pub fn epochs(&self) -> u32 {
         self.epochs
+    }
+
+    /// How many exchanges contradicted themselves.
+    pub fn impossible(&self) -> usize {
+        self.impossible
     }
 
     fn drift(&self, age: Ns) -> Ns {
@@ -150,6 +162,24 @@ mod tests {
                 near = now + 10_000_000;
             }
         }
+    }
+
+    #[test]
+    fn an_exchange_that_contradicts_itself_changes_nothing() {
+        let mut offset = Offset::default();
+        // It says that it worked for a second within 300 ns.
+        let broken = Exchange {
+            near_sent: 0,
+            far_received: 100,
+            far_sent: 1_000_000_100,
+            near_received: 300,
+        };
+        assert!(!offset.observe(&broken) && offset.at(300).is_none());
+        let sound = Exchange { far_sent: 200, ..broken };
+        assert!(offset.observe(&sound));
+        let before = offset.at(300);
+        assert!(!offset.observe(&broken));
+        assert_eq!((offset.at(300), offset.epochs(), offset.impossible()), (before, 1, 2));
     }
 
     #[test]

@@ -208,20 +208,16 @@ impl Timeline {
 }
 
 /// Exchanges, sorted, into epochs; each point holds what all exchanges of its epoch leave of the
-/// offset at its time. Beside them, how many contradict themselves: a round trip that took less
-/// time than the service worked, by more than drift explains, proves nothing but that a clock was
-/// set, or lies.
+/// offset at its time. Beside them, how many contradict themselves.
 fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> (Vec<Vec<Point>>, usize) {
-    let mut impossible = 0;
     let mut epochs: Vec<Vec<Point>> = Vec::new();
     let mut offset = Offset::new(rho_ppm);
     for exchange in exchanges {
-        let (lo, hi) = exchange.bounds_at_end(rho_ppm);
-        if lo > hi || exchange.near_received < exchange.near_sent {
-            impossible += 1;
+        let impossible = offset.impossible();
+        let fresh = offset.observe(exchange);
+        if offset.impossible() > impossible {
             continue;
         }
-        let fresh = offset.observe(exchange);
         let Some((lo, hi)) = offset.at(exchange.near_received) else { continue };
         let point = Point { at: exchange.near_received, bounds: Bounds { lo, hi } };
         match epochs.last_mut() {
@@ -239,7 +235,7 @@ fn epochs_of(exchanges: &[Exchange], rho_ppm: i64) -> (Vec<Vec<Point>>, usize) {
             point.bounds = point.bounds.and(later.bounds.wider(drift_in(age, rho_ppm)));
         }
     }
-    (epochs, impossible)
+    (epochs, offset.impossible())
 }
 
 /// How far two clocks may come apart within `age`, rounded up, at a drift of at most `rho_ppm`.
