@@ -137,19 +137,29 @@ pub(crate) enum Domain {
 impl Domain {
     /// Of a robot's headers: what most of them look like.
     pub(crate) fn of(headers: &[Header]) -> Option<Self> {
-        let odd: Vec<(Self, &Header)> =
-            headers.iter().filter_map(|h| h.domain().map(|domain| (domain, h))).collect();
+        let (mut plain, mut odd) = (Vec::new(), Vec::new());
+        // Each kind of answer with its first one, in the order in which they came first.
+        let mut kinds: Vec<(Self, usize)> = Vec::new();
+        for header in headers {
+            let Some(domain) = header.domain() else {
+                plain.push(header);
+                continue;
+            };
+            odd.push(header);
+            let kind = std::mem::discriminant(&domain);
+            match kinds.iter_mut().find(|(first, _)| std::mem::discriminant(first) == kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((domain, 1)),
+            }
+        }
         if odd.len() * 2 <= headers.len() {
-            return Self::by_digits(headers);
+            return Self::by_digits(&plain);
         }
         // Of several answers the one that came most often; ties go to the first.
-        let alike = |a: &Self, b: &Self| std::mem::discriminant(a) == std::mem::discriminant(b);
-        let (domain, _) = odd.iter().rev().max_by_key(|(domain, _)| {
-            odd.iter().filter(|(other, _)| alike(domain, other)).count()
-        })?;
+        let (domain, _) = kinds.iter().rev().max_by_key(|(_, count)| *count)?;
         match domain {
             Self::SomeStart { .. } => {
-                let (first, last) = (odd.first()?.1, odd.last()?.1);
+                let (first, last) = (odd.first()?, odd.last()?);
                 let real = last.written.saturating_sub(first.written);
                 let told = last.total() - first.total();
                 let rate = (real > 1_000_000_000).then(|| ratio(told, real));
@@ -160,19 +170,17 @@ impl Domain {
     }
 
     /// Right to the second, but with digits that can't be nanoseconds.
-    fn by_digits(headers: &[Header]) -> Option<Self> {
-        let plain: Vec<i64> =
-            headers.iter().filter(|h| h.domain().is_none()).map(|h| h.nsec).collect();
+    fn by_digits(plain: &[&Header]) -> Option<Self> {
         if plain.len() < FEWEST {
             return None;
         }
         // Digits alone prove nothing of a robot that publishes right behind each full second: the
         // writer's stamp has to contradict them.
-        let early = headers.iter().filter(|h| h.domain().is_none()).map(Header::early).max()?;
+        let early = plain.iter().map(|header| header.early()).max()?;
         if early < 10_000_000 {
             return None;
         }
-        let most = plain.iter().copied().max()?;
+        let most = plain.iter().map(|header| header.nsec).max()?;
         match most {
             0 => Some(Self::WholeSeconds),
             1..1_000 => Some(Self::Fraction { unit: Unit::Milliseconds }),
