@@ -119,26 +119,29 @@ impl Clocks {
         }
     }
 
+    /// θ = wall − near of the wall clock of the host whose monotonic clock is `far`.
+    pub fn wall_between(&self, near: &ClockId, far: &ClockId) -> Option<&Timeline> {
+        self.wall.get(&(near.clone(), far.clone()))
+    }
+
     /// Where a wall-clock stamp of a message's robot lies on the gateway's clock.
     pub fn place_wall(&self, stamp: &Stamp, trace: &Trace, host: &RobotHost) -> Option<Placed> {
         let taken = trace.stamps.get(Hop::Taken)?;
-        let of = stamp.clock.clone();
-        if stamp.clock == taken.clock {
-            // Records of old: placed by the gateway, as if it were of its own host.
-            let here = *host == RobotHost::Here;
-            return here.then_some(Placed { ns: stamp.ns, half_ns: trace.wall_half_width_ns, of });
-        }
+        // Records of old hold what the gateway had placed, as if it were of its own host.
+        let is_placed = stamp.clock == taken.clock;
         match host {
             RobotHost::Here => {
-                let ns = stamp.ns.checked_sub(trace.wall_offset_ns?)?;
-                Some(Placed { ns, half_ns: trace.wall_half_width_ns, of })
+                let offset = if is_placed { 0 } else { trace.wall_offset_ns? };
+                let ns = stamp.ns.checked_sub(offset)?;
+                // One wall clock made this and the reader's stamp.
+                Some(Placed { ns, half_ns: trace.wall_half_width_ns, of: ClockId::wall() })
             }
-            RobotHost::Unclear => None,
-            RobotHost::Elsewhere(far) => {
-                let timeline = self.wall.get(&(taken.clock.clone(), far.clone()))?;
+            RobotHost::Elsewhere(far) if !is_placed => {
+                let timeline = self.wall_between(&taken.clock, far)?;
                 let (ns, half_ns) = timeline.to_near(stamp.ns, taken.ns).ok()?;
-                Some(Placed { ns, half_ns, of })
+                Some(Placed { ns, half_ns, of: ClockId::new(format!("wall of {far}")) })
             }
+            RobotHost::Elsewhere(_) | RobotHost::Unclear => None,
         }
     }
 

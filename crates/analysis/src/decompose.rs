@@ -1,6 +1,6 @@
 //! One trace into its legs (METHOD 2, 9): Σ legs = total in integer nanoseconds, always.
 
-use crate::clocks::{Clocks, Placed, RobotHost};
+use crate::clocks::{Clocks, Placed};
 use hopwatch_clocksync::{RHO_PPM, drift_in};
 use hopwatch_model::{Census, Class, ClockId, Hop, Leg, Ns, Stamp, Stamps, Trace};
 use thiserror::Error;
@@ -180,17 +180,7 @@ fn before_taken(
     };
     way.push((Hop::Received, wall_here(received.ns)));
     let host = clocks.host_of(trace, census);
-    let wall = |hop| {
-        let stamp = trace.stamps.get(hop)?;
-        let mut placed = clocks.place_wall(stamp, trace, &host)?;
-        placed.of = match &host {
-            // One wall clock made this and the reader's stamp.
-            RobotHost::Here => ClockId::wall(),
-            RobotHost::Elsewhere(far) => ClockId::new(format!("wall of {far}")),
-            RobotHost::Unclear => return None,
-        };
-        Some(placed)
-    };
+    let wall = |hop| clocks.place_wall(trace.stamps.get(hop)?, trace, &host);
     let Some(written) = wall(Hop::Written) else {
         way.reverse();
         return way;

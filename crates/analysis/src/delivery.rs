@@ -2,13 +2,11 @@
 
 use crate::decompose::Decomposition;
 use crate::units::maybe;
+use crate::width::{SAID, sorted_by};
 use hopwatch_model::{Hop, Ledger, Ns, Stamp, Trace};
 use hopwatch_stats::{nearest_rank, proportion_interval};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
-
-/// A half-width below this is nothing to speak of: 1 µs.
-const SAID: Ns = 1_000;
 
 /// How long a message took, when it may never have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,11 +221,7 @@ fn part(n: u64, of: u64) -> f64 {
 /// From (time, half-width of its interval) of the messages delivered.
 fn of_span(times: &[(Ns, Ns)], of: u64, limit_ns: Ns) -> Option<SpanOverPublished> {
     let in_time = |ends: &[Ns]| u64::try_from(ends.partition_point(|ns| *ns <= limit_ns)).ok();
-    let sorted = |end: fn(Ns, Ns) -> Ns| {
-        let mut ends: Vec<Ns> = times.iter().map(|(ns, half)| end(*ns, *half)).collect();
-        ends.sort_unstable();
-        ends
-    };
+    let sorted = |of| sorted_by(times, of);
     let (earliest, latest) = (sorted(Ns::saturating_sub), sorted(Ns::saturating_add));
     let (n, n_possibly) = (in_time(&latest)?, in_time(&earliest)?);
     let (lo, _) = proportion_interval(n, of, 0.95)?;
@@ -240,7 +234,6 @@ fn of_span(times: &[(Ns, Ns)], of: u64, limit_ns: Ns) -> Option<SpanOverPublishe
         let rank = nearest_rank(published, thousandths);
         sorted.get(rank - 1).map_or(Latency::Lost, |ns| Latency::Ns(*ns))
     };
-    // Each truth lies between its ends, so each quantile lies between those of the ends.
     let within =
         |thousandths| (!exact).then(|| (p(&earliest, thousandths), p(&latest, thousandths)));
     Some(SpanOverPublished {

@@ -152,12 +152,7 @@ fn robot_host(robot: &str, traces: &[&Trace], lane: &LaneData<'_>, found: &mut V
     let told = lane.census.iter().any(|census| census.robot_id == robot);
     match host {
         RobotHost::Elsewhere(far) => {
-            let relation = lane
-                .clocks
-                .walls()
-                .find(|(n, f, _)| Some(*n) == near.as_ref() && **f == far)
-                .map(|(_, _, timeline)| timeline);
-            match relation {
+            match near.and_then(|near| lane.clocks.wall_between(&near, &far)) {
                 Some(timeline) => related_host(robot, &far, timeline, traces, found),
                 None => unrelated_host(robot, traces, found),
             }

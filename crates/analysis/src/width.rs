@@ -30,15 +30,9 @@ impl Width {
     /// From (middle, half-width) of each message, and the P50 of the middles.
     pub(crate) fn of(lengths: &[(Ns, Ns)], p50: Option<Ns>) -> Self {
         let exact = lengths.iter().all(|(_, half)| *half == 0);
-        let sorted = |of: fn(Ns, Ns) -> Ns| {
-            let mut values: Vec<Ns> = lengths.iter().map(|(ns, half)| of(*ns, *half)).collect();
-            values.sort_unstable();
-            values
-        };
+        let sorted = |of| sorted_by(lengths, of);
         let half_width_ns = quantile(&sorted(|_, half| half), 500).unwrap_or(0);
         let tenth = p50.unwrap_or(0).saturating_abs() / 10;
-        // Each truth lies between its ends, so each quantile of the truths lies between those of
-        // the ends.
         let ends = (!exact).then(|| (sorted(Ns::saturating_sub), sorted(Ns::saturating_add)));
         let within = |thousandths| {
             let (lo, hi) = ends.as_ref()?;
@@ -83,7 +77,17 @@ impl Width {
 }
 
 /// Two readings of two clocks of one host are that close: nothing to speak of.
-const SAID: Ns = 1_000;
+pub(crate) const SAID: Ns = 1_000;
+
+/// One end of each message's interval, or what else is made of (middle, half-width), sorted.
+///
+/// Each truth lies between its ends, so each quantile of the truths lies between those of the
+/// lower and of the upper ends.
+pub(crate) fn sorted_by(lengths: &[(Ns, Ns)], of: fn(Ns, Ns) -> Ns) -> Vec<Ns> {
+    let mut values: Vec<Ns> = lengths.iter().map(|(ns, half)| of(*ns, *half)).collect();
+    values.sort_unstable();
+    values
+}
 
 #[cfg(test)]
 mod tests {
