@@ -313,3 +313,7 @@ enum Standing {
 #[cfg(test)]
 #[path = "ledger_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "ledger_robots_tests.rs"]
+mod robots_tests;
