@@ -2,6 +2,7 @@
 
 use crate::store::{Ack, Lane, Store};
 use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, Wanted, decompose, figures};
+use hopwatch_clocksync::EXPIRY_NS;
 use hopwatch_model::{Census, ClockId, Hop, Ns, PeerExchange, Trace, TraceId};
 use hopwatch_wire::feed::{
     EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
@@ -15,8 +16,6 @@ const EVENTS: usize = 20;
 
 /// Answers of clock responders that a snapshot looks at, but for the last few of each.
 const PEERS: usize = 5_000;
-/// So far away from any exchange a relation has expired: 60 s.
-const LIFE: Ns = 60_000_000_000;
 
 type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
@@ -83,7 +82,7 @@ fn peers_near<'a>(
     }
     let near = |exchange: &&PeerExchange| {
         spans.get(&exchange.near).is_some_and(|(first, last)| {
-            let within = first.saturating_sub(LIFE)..=last.saturating_add(LIFE);
+            let within = first.saturating_sub(EXPIRY_NS)..=last.saturating_add(EXPIRY_NS);
             within.contains(&exchange.near_received)
         })
     };
