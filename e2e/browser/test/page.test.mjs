@@ -199,7 +199,14 @@ describe("the live page", { concurrency: false }, () => {
     const reason =
       "1.00 messages/s × 1.037 s = 1.037 workers of 1: the queue grows 37 ms a message.";
     const unstable = lane("best-effort", 58, {
-      stability: { unstable: true, utilisation: 1.037, waiting_slope_us_per_s: 37_000, reason },
+      stability: {
+        unstable: true,
+        utilisation: 1.037,
+        utilisation_ci: [1.037, 1.038],
+        waiting_slope_us_per_s: 37_000,
+        waiting_grows: true,
+        reason,
+      },
     });
     const w = await open({ first: snapshot({ lanes: [unstable] }) });
     await live(w);
