@@ -5,6 +5,7 @@
 //! (module `ros`); the core ([`pipeline`]) takes arrivals from anywhere.
 
 pub mod config;
+mod deferred;
 pub mod intake;
 mod message;
 mod peers;

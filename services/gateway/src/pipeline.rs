@@ -3,6 +3,7 @@
 //! Knows nothing of ROS, and takes its time from a clock that it is given: tests run it on
 //! arrivals of their own and in virtual time.
 
+use crate::deferred::begin_here;
 use crate::intake::{Arrival, Intake, Offered};
 use crate::message;
 use bytes::Bytes;
@@ -14,7 +15,6 @@ use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Ns, Outcome, Stag
 use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -105,12 +105,8 @@ impl Pipeline {
     /// cost more than all the rest. Whatever it has to wait for is waited for elsewhere.
     pub fn start_here(self: &Arc<Self>, runtime: &Handle) {
         let Some(arrival) = self.intake.start_alone() else { return };
-        let _entered = runtime.enter();
-        let mut work = Arc::clone(self).worker(arrival, self.clock.now()).boxed();
-        // Nobody needs to be woken: what isn't done yet is asked again right away.
-        if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-            self.under_way.tasks.spawn_on(work, runtime);
-        }
+        let work = Arc::clone(self).worker(arrival, self.clock.now());
+        begin_here(self.under_way.tasks.track_future(work).boxed(), runtime);
     }
 
     /// One message, and its place: whatever happens, it is finished once and has one record.
