@@ -34,7 +34,7 @@ pub use breakdown::{Breakdown, breakdown};
 pub use cliff::CliffsDelta;
 pub use histogram::{HIGHEST_NS, Histogram, HistogramError, HistogramQuantile};
 pub use permutation::{Rearranged, permutation_test, sign_flip_test, smallest_p};
-pub use proportion::{proportion_interval, proportion_interval_of_runs};
+pub use proportion::{binomial_tail, proportion_interval, proportion_interval_of_runs};
 pub use quantile::{
     Interval, interval_coverage, interval_ranks, lower_bound_rank, nearest_rank, quantile,
     quantile_interval, quantile_lower_bound, quantile_upper_bound, shortest_interval_ranks,

@@ -1,6 +1,15 @@
 //! How sure a share of successes is.
 
-use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
+
+/// P(B ≥ `hits`) of B ~ Bin(`of`, `p`): how likely so many are by chance. 1 for a `p` that is no
+/// probability.
+pub fn binomial_tail(of: usize, hits: usize, p: f64) -> f64 {
+    let (Some(below), Ok(binomial)) = (hits.checked_sub(1), Binomial::new(p, of as u64)) else {
+        return 1.0;
+    };
+    binomial.sf(below as u64)
+}
 
 /// The two-sided interval of the probability behind `hits` of `of`, with at least `confidence`.
 ///
@@ -69,7 +78,6 @@ fn beta(a: u64, b: u64) -> Option<Beta> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use statrs::distribution::{Binomial, DiscreteCDF};
 
     /// The ends are where the binomial tails are 2.5 %, by definition.
     #[test]
@@ -81,6 +89,13 @@ mod tests {
             assert!((above - 0.025).abs() < 1e-6, "{hits} of {of}: {above}");
             assert!((below - 0.025).abs() < 1e-6, "{hits} of {of}: {below}");
         }
+    }
+
+    #[test]
+    fn tails_of_counts() {
+        assert!((binomial_tail(5, 3, 0.1) - 0.00856).abs() < 1e-9);
+        assert!((binomial_tail(2, 2, 0.5) - 0.25).abs() < 1e-9);
+        assert!(binomial_tail(3, 0, 0.5) >= 1.0 && binomial_tail(3, 4, 0.5) <= 0.0);
     }
 
     #[test]
