@@ -7,9 +7,10 @@ use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
+use crate::shadow::Shadow;
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
-    PeerExchange, Trace, TraceId,
+    PeerExchange, Probe, Trace, TraceId,
 };
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -37,6 +38,8 @@ pub struct Dataset {
     pub broadcasters: Vec<BroadcasterCounters>,
     /// What clock responders answered.
     pub peers: Vec<PeerExchange>,
+    /// Shadow probes.
+    pub probes: Vec<Probe>,
     /// What became of the messages for each page.
     pub pages: Vec<ClientCounters>,
     /// What else happened.
@@ -122,6 +125,8 @@ pub struct Report {
     pub broadcasters: Vec<BroadcasterCounters>,
     /// The same for each page, by its name.
     pub clients: Vec<ClientCounters>,
+    /// What other links would change, by shadow probes; `null` without probes.
+    pub shadow: Option<Shadow>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -180,6 +185,7 @@ pub fn report(
         environment,
         broadcasters,
         clients: pages(&data.pages),
+        shadow: Shadow::of(&data.probes),
         events,
     }
 }

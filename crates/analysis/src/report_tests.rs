@@ -70,6 +70,7 @@ pub(crate) fn dataset() -> Dataset {
         gone: vec![],
         broadcasters: vec![],
         peers: vec![],
+        probes: vec![],
         pages: vec![],
         events: vec![Event { kind: "a".into(), text: "an event".into() }],
     }
