@@ -37,9 +37,10 @@ pub struct Outlet {
 }
 
 /// A topic's name from its root. A relative one belongs to the root here: no program of ours has a
-/// namespace.
+/// namespace. Nothing stays nothing, for ROS to refuse.
 pub fn absolute(topic: &str) -> String {
-    if topic.starts_with('/') { topic.to_owned() } else { format!("/{topic}") }
+    let is_whole = topic.is_empty() || topic.starts_with('/');
+    if is_whole { topic.to_owned() } else { format!("/{topic}") }
 }
 
 /// Gives each lane its name and its topic.
