@@ -7,9 +7,11 @@ use crate::files;
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
+use crate::settings::Settings;
 use crate::stack::{Addresses, Patience, Ports, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
+use hopwatch_model::lane::LaneSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -27,6 +29,8 @@ const LIFE_SIGN: Duration = Duration::from_secs(5);
 /// What to measure.
 struct Plan {
     pipeline: Pipeline,
+    /// None: the programs' own keys describe the only one.
+    lanes: Vec<LaneSpec>,
     ports: Ports,
     /// `None`: until Ctrl-C.
     time: Option<Duration>,
@@ -38,9 +42,11 @@ struct Plan {
 
 /// `hopwatch up`.
 pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
+    let settings = Settings::load(up.pipeline.config.as_deref())?;
     let page = up.page_port;
     let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
     let plan = Plan {
+        lanes: settings.lanes(&up.pipeline, !up.no_sim, true)?,
         pipeline: up.pipeline,
         ports,
         time: None,
@@ -54,8 +60,10 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
 
 /// `hopwatch run`.
 pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
+    let settings = Settings::load(run.pipeline.config.as_deref())?;
     let plan = Plan {
-        budget: run.budget.budget()?,
+        lanes: settings.lanes(&run.pipeline, !run.no_sim, false)?,
+        budget: settings.budget(&run.budget)?,
         judged: true,
         ports: Ports::free(run.page_port),
         time: Some(run.duration),
@@ -78,7 +86,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let mut stack = Stack::default();
     let database = run.out.join(files::DATABASE);
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, plan.ports, &ros, &logs, &database) => starting,
+        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &ros, &logs, &database) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
@@ -129,7 +137,7 @@ fn begin(
         writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
     }
     if plan.simulate {
-        stack.start_robots(&plan.pipeline, plan.time, ros, logs)?;
+        stack.start_robots(&plan.pipeline, &plan.lanes, plan.time, ros, logs)?;
     } else {
         let of = |key: &str, default: &str| {
             let own = ros.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());

@@ -6,6 +6,7 @@
 pub mod census;
 pub mod clock;
 pub mod hop;
+pub mod lane;
 pub mod ledger;
 pub mod outcome;
 pub mod peer;
