@@ -222,3 +222,7 @@ struct Numbers {
 
 /// Gaps of a writer that may still close.
 const REMEMBERED: usize = 10_000;
+
+#[cfg(test)]
+#[path = "topic_tests.rs"]
+mod tests;
