@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_analysis::Budget;
 use std::net::SocketAddr;
@@ -63,6 +64,9 @@ pub(crate) struct Up {
     /// Choose free ports for the services, instead of 8000, 5000, 8001 and 8002
     #[arg(long)]
     pub(crate) any_ports: bool,
+    /// For a word on why there is none
+    #[arg(long, hide = true)]
+    pub(crate) loss: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -79,7 +83,12 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) page_port: Option<u16>,
     #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+    #[command(flatten)]
     pub(crate) budget: BudgetArgs,
+    /// End when standard input does: for `hopwatch compare`
+    #[arg(long, hide = true)]
+    pub(crate) end_with_parent: bool,
 }
 
 #[derive(Debug, Args)]
@@ -209,7 +218,7 @@ pub(crate) fn name<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if duration.is_zero() || duration > Duration::from_secs(7 * 86_400) {
         return Err("must lie between 1ms and 7days".to_owned());

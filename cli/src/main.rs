@@ -8,6 +8,7 @@ mod environment;
 mod fetch;
 mod files;
 mod measure;
+mod network;
 mod progress;
 mod report;
 mod respond;

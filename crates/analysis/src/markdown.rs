@@ -34,6 +34,9 @@ pub fn markdown(report: &Report) -> String {
             ),
         );
     }
+    if let Some(network) = &run.network {
+        put(&mut out, &format!("\n{}.", cell(&network.said())));
+    }
     let verdict = &report.verdict;
     put(&mut out, &format!("\n**{}**: {}\n", verdict.decision, cell(&verdict.reason)));
     let judged = if report.budget.passed { "kept" } else { "MISSED" };

@@ -18,6 +18,9 @@ pub fn table(report: &Report) -> String {
     for lane in &report.lanes {
         of_lane(&mut out, lane);
     }
+    if let Some(network) = &report.run.network {
+        wrapped(&mut out, &network.said());
+    }
     for check in &report.budget.checks {
         let mark = if check.passed { "ok    " } else { "MISSED" };
         line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
