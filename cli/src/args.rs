@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::compare::Compare;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_analysis::Budget;
@@ -38,7 +39,9 @@ pub(crate) enum Command {
     Up(Up),
     /// Measure for a while, write the report and judge it
     Run(Run),
-    /// Report a run again from its folder, also one that was killed
+    /// Compare QoS, links and losses: trials in random order, and a verdict
+    Compare(Box<Compare>),
+    /// Report a run again from its folder, also one that was killed; or an experiment
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
@@ -93,7 +96,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folder of the run: its report is written anew, and its exit code is the run's
+    /// Folder of a run or an experiment: its report is written anew, and its exit code is the same
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Print the records as NDJSON instead

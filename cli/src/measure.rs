@@ -4,19 +4,18 @@ use crate::args::{Pipeline, Run, Up, Usage};
 use crate::environment::fingerprint;
 use crate::fetch::Collector;
 use crate::files;
-use crate::network::{Asked, Inside, Namespaces, Place};
+use crate::interrupts::Interrupts;
+use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
 use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
-use hopwatch_kit::Shutdown;
 use hopwatch_kit::net::Token;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long messages under way may take to end after the robots did.
 const SETTLE: Duration = Duration::from_secs(8);
@@ -325,13 +324,6 @@ fn token(needed: bool) -> Token {
     if needed && none { Token::some(&uuid::Uuid::new_v4().to_string()) } else { given }
 }
 
-fn sweep_and_say() {
-    let swept = crate::network::sweep();
-    if swept > 0 {
-        eprintln!("took away {swept} network namespaces of a run that was killed");
-    }
-}
-
 /// Nothing leaves this machine, and simulated robots meet nobody else's.
 fn ros_environment(plan: &Plan, token: &Token) -> Vec<(String, String)> {
     let mut environment = Vec::new();
@@ -354,53 +346,4 @@ fn ros_environment(plan: &Plan, token: &Token) -> Vec<(String, String)> {
         environment.push(("ROS_DOMAIN_ID".to_owned(), domain));
     }
     environment
-}
-
-/// SIGINT, SIGTERM and SIGHUP (the terminal was closed), and the end of standard input where it
-/// tells of the parent's.
-struct Interrupts {
-    parent: Shutdown,
-    /// The parent's end is told once: asking again means to stop at once.
-    told: bool,
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Interrupts {
-    fn new(end_with_parent: bool) -> anyhow::Result<Self> {
-        let of = |kind| signal(kind).context("failed to listen for signals");
-        let parent = Shutdown::new();
-        if end_with_parent {
-            let gone = parent.clone();
-            let watch = move || {
-                let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-                gone.begin();
-            };
-            // A thread of its own: tokio's standard input would keep the runtime from ending.
-            std::thread::Builder::new()
-                .name("parent-watch".to_owned())
-                .spawn(watch)
-                .context("failed to start a thread")?;
-        }
-        Ok(Self {
-            parent,
-            told: false,
-            interrupt: of(SignalKind::interrupt())?,
-            terminate: of(SignalKind::terminate())?,
-            hangup: of(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.interrupt.recv() => "Ctrl-C",
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.hangup.recv() => "SIGHUP",
-            () = self.parent.begun(), if !self.told => {
-                self.told = true;
-                "the end of its parent"
-            }
-        }
-    }
 }

@@ -5,7 +5,7 @@ mod inside;
 mod namespaces;
 mod sweep;
 
-pub(crate) use asked::{Asked, NetworkArgs};
+pub(crate) use asked::{Asked, Leg, NetworkArgs, share};
 pub(crate) use inside::Inside;
-pub(crate) use namespaces::{Namespaces, Place};
-pub(crate) use sweep::sweep;
+pub(crate) use namespaces::{Namespaces, Place, address_of, can_be_had};
+pub(crate) use sweep::sweep_and_say;

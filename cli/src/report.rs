@@ -1,6 +1,7 @@
 //! `hopwatch report`, and the end of `hopwatch run`: from the folder of a run to its report.
 
 use crate::args::{Report, Usage};
+use crate::compare;
 use crate::dataset::Gathering;
 use crate::files;
 use crate::run_file::{End, RunFile};
@@ -15,6 +16,13 @@ use std::path::Path;
 pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
     if !args.folder.is_dir() {
         return Err(Usage(format!("{} is no folder", args.folder.display())).into());
+    }
+    if compare::is_in(&args.folder) {
+        if args.records {
+            let text = "an experiment has no records of its own: name one of its trials";
+            return Err(Usage(text.to_owned()).into());
+        }
+        return compare::report(&args.folder);
     }
     if args.records {
         print_records(&args.folder)?;

@@ -142,6 +142,11 @@ impl RunFile {
         self.environment.clone()
     }
 
+    /// It ended in order, and nobody stopped it before.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.end == End::InOrder && self.interrupted.is_none()
+    }
+
     pub(crate) fn end(&self) -> End {
         self.end
     }
@@ -149,6 +154,11 @@ impl RunFile {
     pub(crate) fn judged(&self) -> bool {
         self.judged
     }
+}
+
+/// Whether a folder is that of a run.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    folder.join(NAME).exists()
 }
 
 /// A run that is under way, and its file.

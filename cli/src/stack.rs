@@ -2,7 +2,7 @@
 
 use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
-use crate::network::{Namespaces, Place};
+use crate::network::{Namespaces, Place, address_of};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -92,12 +92,8 @@ impl Site<'_> {
 
     /// What a program listens on.
     fn address(&self, name: &str) -> IpAddr {
-        match (self.namespaces, name) {
-            (Some(all), "ai-mock") => all.ai(),
-            (Some(all), "broadcaster") => all.web(),
-            (Some(all), "collector") => all.collector(),
-            _ => Ipv4Addr::LOCALHOST.into(),
-        }
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        self.namespaces.map_or(here, |_| address_of(name))
     }
 }
 

@@ -165,21 +165,6 @@ impl Namespaces {
     pub(crate) fn file(&self, place: Place) -> PathBuf {
         Path::new(FOLDER).join(self.name(place))
     }
-
-    /// Where the AI service is to listen.
-    pub(crate) fn ai(&self) -> IpAddr {
-        address(2, 2)
-    }
-
-    /// Where the broadcaster is to listen.
-    pub(crate) fn web(&self) -> IpAddr {
-        address(3, 2)
-    }
-
-    /// Where the collector is to listen.
-    pub(crate) fn collector(&self) -> IpAddr {
-        address(4, 2)
-    }
 }
 
 impl Drop for Namespaces {
@@ -202,6 +187,16 @@ fn cables() -> [(&'static str, Place); 4] {
         (Leg::Web.name(), Place::Services),
         (RECORDS, Place::Services),
     ]
+}
+
+/// What a program listens on in its namespace.
+pub(crate) fn address_of(program: &str) -> IpAddr {
+    match program {
+        "ai-mock" => address(2, 2),
+        "broadcaster" => address(3, 2),
+        "collector" => address(4, 2),
+        _ => Ipv4Addr::LOCALHOST.into(),
+    }
 }
 
 fn address(cable: u8, end: u8) -> IpAddr {
@@ -231,6 +226,13 @@ fn counters(table: &str, device: &str) -> (u64, u64) {
         }
     }
     sums
+}
+
+/// Whether such a network can be made here: makes one, and takes it away again.
+pub(crate) fn can_be_had() -> Result<(), String> {
+    let asked =
+        Asked { loss: 0.5, delay: Duration::ZERO, jitter: Duration::ZERO, legs: Leg::ALL.to_vec() };
+    Namespaces::make(&asked).map(drop).map_err(|error| format!("{error:#}"))
 }
 
 /// `ip` with these words; what it printed.

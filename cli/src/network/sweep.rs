@@ -15,11 +15,19 @@ pub(super) fn own_name() -> anyhow::Result<String> {
     Ok(format!("hopwatch-{pid}-{started}"))
 }
 
+/// Takes away the namespaces of runs that are gone, and says so.
+pub(crate) fn sweep_and_say() {
+    let swept = sweep();
+    if swept > 0 {
+        eprintln!("took away {swept} network namespaces of a run that was killed");
+    }
+}
+
 /// Takes away the namespaces of runs that are gone; how many there were.
 ///
 /// Programs that are still in one end by themselves, since their parent is gone; a namespace
 /// that has some for longer stays, with a word.
-pub(crate) fn sweep() -> usize {
+fn sweep() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let orphans: Vec<String> = names.filter(|name| is_orphan(name, started)).collect();

@@ -3,6 +3,7 @@
 use crate::units::maybe;
 use hopwatch_model::Ns;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 
 /// A network of namespaces: what was asked of it, and what it really did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,10 +40,10 @@ impl Network {
         let on = if names.is_empty() { "no leg".to_owned() } else { names.join(", ") };
         let mut said = format!("network: {} of the packets to be lost on {on}", percent(self.loss));
         if self.delay_ns > 0 {
-            said.push_str(&format!(", each late by {}", maybe(Some(self.delay_ns))));
+            let _infallible = write!(said, ", each late by {}", maybe(Some(self.delay_ns)));
         }
         if self.jitter_ns > 0 {
-            said.push_str(&format!(" ± {}", maybe(Some(self.jitter_ns))));
+            let _infallible = write!(said, " ± {}", maybe(Some(self.jitter_ns)));
         }
         if lossy.iter().all(|leg| leg.packets == 0) {
             said.push_str("; what really was lost is not known");
@@ -50,7 +51,7 @@ impl Network {
         }
         let of = |leg: &&NetworkLeg| format!("{} {} of {}", leg.leg, leg.dropped, leg.packets);
         let legs: Vec<String> = lossy.iter().map(of).collect();
-        said.push_str(&format!("; really dropped: {}", legs.join(", ")));
+        let _infallible = write!(said, "; really dropped: {}", legs.join(", "));
         said
     }
 
