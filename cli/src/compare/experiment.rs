@@ -19,7 +19,7 @@ const SCHEMA: &str = "hopwatch.experiment/1";
 const NO_PART: [&str; 2] = ["load_before", "ROS_DOMAIN_ID"];
 
 /// What a trial takes besides its time: programs start, find each other and end.
-const START_AND_END: Duration = Duration::from_secs(6);
+const START_AND_END: Duration = Duration::from_secs(3);
 /// How much longer robots stay where packets of theirs are lost.
 const REPAIRS: Duration = Duration::from_secs(6);
 

@@ -116,7 +116,7 @@ fn plans_that_make_no_sense_are_refused() {
         ("--trials 0", "1 or more"),
         ("--for 2s", "warm_up"),
         ("--margin-ms 0", "margin_ms"),
-        ("--ai-ms -1", "ai-ms"),
+        ("--ai-ms=-1", "ai_ms"),
         ("--trials 400", "--yes"),
         ("--trials 100 --for 1h", "--yes"),
     ] {

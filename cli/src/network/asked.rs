@@ -145,7 +145,7 @@ mod tests {
             ("--delay 1ms --jitter 2ms", "--jitter must not be longer"),
             ("--loss 1% --loss-legs radio", "radio"),
             ("--loss 200%", "below 100%"),
-            ("--loss -1%", "below 100%"),
+            ("--loss=-1%", "below 100%"),
         ] {
             let error = asked(words).unwrap_err();
             assert!(error.contains(said), "{words}: {error}");
