@@ -18,9 +18,11 @@ use crate::network::{can_be_had, sweep_and_say};
 use crate::run_file::RunFile;
 use anyhow::Context;
 use experiment::{Done, Experiment};
+use hopwatch_analysis::Arm;
 use hopwatch_kit::service::exit;
-use plan::{Arm, Plan};
+use plan::Plan;
 use progress::Progress;
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Instant, SystemTime};
@@ -78,7 +80,7 @@ pub(crate) async fn compare(args: Compare) -> anyhow::Result<u8> {
         }
     }
     progress.end();
-    let making = tokio::task::spawn_blocking(move || result::make(&out));
+    let making = tokio::task::spawn_blocking(move || result::make(&experiment, &out));
     making.await.context("nothing can be compared")?
 }
 
@@ -110,26 +112,25 @@ async fn one(
                 discard(&folder)?;
                 return Ok(Turn::Interrupted);
             }
-            Ended::Code(code)
-                if [exit::OK, exit::BUDGET_MISSED, exit::UNSTABLE].contains(&code) =>
-            {
-                let run = RunFile::read(&folder)?;
-                if run.is_whole() {
-                    experiment.same_place(run.environment())?;
-                    let took = began.elapsed();
-                    experiment.trials.push(Done {
-                        block,
-                        arm: arm.name.clone(),
-                        folder: name,
-                        exit_code: code,
-                        attempts: attempt,
-                        took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
-                    });
-                    experiment.write(out)?;
-                    progress.done(took);
-                    return Ok(Turn::Done);
+            Ended::Code(code @ (exit::OK | exit::BUDGET_MISSED | exit::UNSTABLE)) => {
+                match measured(experiment, out, block, arm, &name).await {
+                    Ok(environment) => {
+                        experiment.same_place(environment)?;
+                        let took = began.elapsed();
+                        experiment.trials.push(Done {
+                            block,
+                            arm: arm.name.clone(),
+                            folder: name,
+                            exit_code: code,
+                            attempts: attempt,
+                            took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+                        });
+                        experiment.write(out)?;
+                        progress.done(took);
+                        return Ok(Turn::Done);
+                    }
+                    Err(error) => format!("{error:#}"),
                 }
-                "it was stopped before its time".to_owned()
             }
             Ended::Code(_) | Ended::Killed => trial::last_words(&folder),
         };
@@ -137,8 +138,10 @@ async fn one(
         if attempt < ATTEMPTS {
             progress.say(&format!("{said}; once more"));
         } else if ended == Ended::Code(exit::USAGE) {
+            progress.end();
             return Err(Usage(said).into());
         } else {
+            progress.end();
             anyhow::bail!(
                 "{said}; it failed {ATTEMPTS} times, and the experiment ends here. Trials that \
                  are done are kept: the same command goes on from there, with --out {}",
@@ -147,6 +150,25 @@ async fn one(
         }
     }
     Ok(Turn::Interrupted)
+}
+
+/// Where a trial was measured, if it can be compared: that is known now, and not at the end.
+async fn measured(
+    experiment: &Experiment,
+    out: &Path,
+    block: u32,
+    arm: &Arm,
+    name: &str,
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let run = RunFile::read(&out.join(name))?;
+    anyhow::ensure!(run.is_whole(), "it was stopped before its time");
+    let plan = experiment.comparison_plan();
+    let number = plan.arms.iter().position(|of| of.name == arm.name);
+    let number = number.with_context(|| format!("the plan has no arm {}", arm.name))?;
+    let (out, name) = (out.to_owned(), name.to_owned());
+    let work = move || result::figures(&plan, number, block, &name, &out).map(drop);
+    tokio::task::spawn_blocking(work).await.context("failed to read a trial")??;
+    Ok(run.environment())
 }
 
 /// Makes the folder, and takes it for this process alone.

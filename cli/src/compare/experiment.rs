@@ -1,10 +1,11 @@
 //! experiment.json: the plan, the order, and which trials are done.
 
 use super::order::order;
-use super::plan::{Arm, Plan};
+use super::plan::Plan;
 use crate::args::Usage;
 use crate::files;
 use anyhow::Context;
+use hopwatch_analysis::{Arm, ExperimentPlan};
 use hopwatch_kit::service::exit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,6 +148,19 @@ impl Experiment {
         let mut arms = self.plan.arms();
         arms.retain(|arm| self.skipped.iter().all(|skipped| skipped.arm != arm.name));
         arms
+    }
+
+    /// The plan as the analysis knows it: of the arms that have trials.
+    pub(super) fn comparison_plan(&self) -> ExperimentPlan {
+        let ns = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        ExperimentPlan {
+            arms: self.arms(),
+            blocks: self.plan.trials,
+            seed: self.plan.seed,
+            margin_ns: ns(self.plan.margin_ns),
+            limit_ns: ns(self.plan.limit_ns),
+            warm_up_ns: ns(self.plan.warm_up_ns),
+        }
     }
 
     /// The trials in their order: block, from 1, and arm.

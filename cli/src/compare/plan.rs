@@ -3,6 +3,7 @@
 use super::args::{Compare, LINKS, time};
 use crate::args::{Usage, duration, name};
 use crate::network::{Leg, share};
+use hopwatch_analysis::Arm;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt::Write;
@@ -94,18 +95,6 @@ impl<'de> Deserialize<'de> for WarmUp {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         time(&String::deserialize(from)?).map(Self).map_err(D::Error::custom)
     }
-}
-
-/// One combination of levels.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Arm {
-    pub(super) name: String,
-    pub(super) qos: String,
-    pub(super) link: String,
-    pub(super) loss: f64,
-    pub(super) rate_hz: f64,
-    pub(super) payload_bytes: u32,
-    pub(super) is_control: bool,
 }
 
 impl Plan {

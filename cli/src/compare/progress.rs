@@ -1,7 +1,7 @@
 //! How an experiment stands, and how long it may still take.
 
 use super::experiment::Experiment;
-use super::plan::Arm;
+use hopwatch_analysis::Arm;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;

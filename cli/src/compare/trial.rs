@@ -1,8 +1,9 @@
 //! One trial: a fresh `hopwatch run` with a folder of its own.
 
-use super::plan::{Arm, Plan};
+use super::plan::Plan;
 use crate::interrupts::Interrupts;
 use anyhow::Context;
+use hopwatch_analysis::Arm;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::Stdio;
