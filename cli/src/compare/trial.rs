@@ -60,27 +60,35 @@ pub(super) async fn run(
     let ended = tokio::select! {
         ended = tokio::time::timeout(deadline, child.wait()) => ended,
         _ = interrupts.next() => {
-            stop(&mut child).await;
+            stop(&mut child, interrupts).await;
             return Ok(Ended::Interrupted);
         }
     };
     let Ok(status) = ended else {
-        stop(&mut child).await;
+        stop(&mut child, interrupts).await;
         return Ok(Ended::Killed);
     };
     let code = status.context("failed to wait for a trial")?.code();
     Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(Ended::Killed, Ended::Code))
 }
 
-async fn stop(child: &mut Child) {
-    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        let _gone = kill_process(pid, Signal::INT);
+/// Asks it to end, once more whenever somebody asks us: the second time it ends at once.
+async fn stop(child: &mut Child, interrupts: &mut Interrupts) {
+    let late = tokio::time::sleep(STOP);
+    tokio::pin!(late);
+    loop {
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _gone = kill_process(pid, Signal::INT);
+        }
+        tokio::select! {
+            _ = child.wait() => return,
+            _ = interrupts.next() => {}
+            () = &mut late => break,
+        }
     }
-    if tokio::time::timeout(STOP, child.wait()).await.is_err() {
-        tracing::warn!("a trial did not end in time and was killed");
-        let _gone = child.kill().await;
-    }
+    tracing::warn!("a trial did not end in time and was killed");
+    let _gone = child.kill().await;
 }
 
 /// The command line of the run.
