@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::compare::Compare;
+use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_model::lane::LaneSpec;
 use std::net::SocketAddr;
@@ -37,7 +39,9 @@ pub(crate) enum Command {
     Up(Up),
     /// Measure for a while, write the report and judge it
     Run(Run),
-    /// Report a run again from its folder, also one that was killed
+    /// Compare QoS, links and losses: trials in random order, and a verdict
+    Compare(Box<Compare>),
+    /// Report a run again from its folder, also one that was killed; or an experiment
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
@@ -63,6 +67,9 @@ pub(crate) struct Up {
     /// Choose free ports for the services, instead of 8000, 5000, 8001 and 8002
     #[arg(long)]
     pub(crate) any_ports: bool,
+    /// For a word on why there is none
+    #[arg(long, hide = true)]
+    pub(crate) loss: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -79,12 +86,17 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) page_port: Option<u16>,
     #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+    #[command(flatten)]
     pub(crate) budget: BudgetArgs,
+    /// End when standard input does: for `hopwatch compare`
+    #[arg(long, hide = true)]
+    pub(crate) end_with_parent: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folder of the run: its report is written anew, and its exit code is the run's
+    /// Folder of a run or an experiment: its report is written anew, and its exit code is the same
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Print the records as NDJSON instead
@@ -200,7 +212,7 @@ pub(crate) fn name<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if duration.is_zero() || duration > Duration::from_secs(7 * 86_400) {
         return Err("must lie between 1ms and 7days".to_owned());

@@ -34,6 +34,9 @@ pub fn markdown(report: &Report) -> String {
             ),
         );
     }
+    if let Some(network) = &run.network {
+        put(&mut out, &format!("\n{}.", cell(&network.said())));
+    }
     let verdict = &report.verdict;
     put(&mut out, &format!("\n**{}**: {}\n", verdict.decision, cell(&verdict.reason)));
     let judged = if report.budget.passed { "kept" } else { "MISSED" };
@@ -223,13 +226,13 @@ fn whole(ns: Option<i64>) -> String {
     seconds(ns.map(|ns| ns as f64))
 }
 
-fn put(out: &mut String, text: &str) {
+pub(crate) fn put(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }
 
 /// Text from outside can't break out of its cell or line, nor become markup.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::units::plain(text).chars() {
         match c {

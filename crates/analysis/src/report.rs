@@ -7,6 +7,7 @@ use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
+use crate::network::Network;
 use crate::shadow::Shadow;
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
@@ -93,6 +94,9 @@ pub struct RunInfo {
     pub interrupted: Option<String>,
     /// Messages beyond what the collector keeps: in the ledger, not in the figures.
     pub messages_not_kept: u64,
+    /// The network that was made to lose packets, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 /// What the run says on the question of replacing HTTP.

@@ -123,26 +123,24 @@ impl Shadow {
 
 impl ShadowLink {
     fn said(&self, current: &str) -> String {
-        let mut said = format!("{}: P50 {}", self.link, maybe(self.cost.p50_ns));
+        let mut said = vec![format!("{}: P50 {}", self.link, maybe(self.cost.p50_ns))];
         if self.link == current {
-            said.push_str(", the link in use");
+            said.push("the link in use".to_owned());
         } else if let Some(change) = self.change_ns {
             let Interval { lo, hi } = self.change_ci_ns;
-            let change = match (lo, hi) {
-                (Some(lo), Some(hi)) => {
-                    format!("{} ({} to {})", signed(change), signed(lo), signed(hi))
-                }
-                _ => format!("{} (no interval at n = {})", signed(change), self.pairs),
+            let interval = match (lo, hi) {
+                (Some(lo), Some(hi)) => format!("{} to {}", signed(lo), signed(hi)),
+                _ => format!("no interval at n = {}", self.pairs),
             };
-            said.push_str(&format!(", change {change}"));
+            said.push(format!("change {} ({interval})", signed(change)));
         }
         if self.failed > 0 {
-            said.push_str(&format!("; {} of {} without a reply", self.failed, self.probes));
+            said.push(format!("{} of {} without a reply", self.failed, self.probes));
         }
         if self.retries > 0 {
-            said.push_str(&format!("; {} sent again", self.retries));
+            said.push(format!("{} sent again", self.retries));
         }
-        said
+        said.join(", ")
     }
 }
 
@@ -219,7 +217,7 @@ mod tests {
         // The half round of http1 counts neither.
         assert_eq!(shadow.links[0].cost.n, 3);
         let said = shadow.said().join("\n");
-        assert!(said.contains("1 of 8 without a reply; 3 sent again"), "{said}");
+        assert!(said.contains("1 of 8 without a reply, 3 sent again"), "{said}");
         assert!(said.contains("no interval at n = 3"), "{said}");
     }
 

@@ -19,6 +19,9 @@ pub fn table(report: &Report) -> String {
     for lane in &report.lanes {
         of_lane(&mut out, lane);
     }
+    if let Some(network) = &report.run.network {
+        wrapped(&mut out, &network.said());
+    }
     for check in &report.budget.checks {
         let mark = if check.passed { "ok    " } else { "MISSED" };
         line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
@@ -213,7 +216,7 @@ fn row(out: &mut String, cells: [String; 10]) {
     line(out, &text);
 }
 
-fn line(out: &mut String, text: &str) {
+pub(crate) fn line(out: &mut String, text: &str) {
     let _infallible = writeln!(out, "{}", clip(text).trim_end());
 }
 
@@ -224,7 +227,7 @@ fn clip(text: &str) -> String {
 }
 
 /// Breaks a sentence between words.
-fn wrapped(out: &mut String, text: &str) {
+pub(crate) fn wrapped(out: &mut String, text: &str) {
     let mut current = String::new();
     for word in text.split(' ') {
         if !current.is_empty() && current.chars().count() + 1 + word.chars().count() > 100 {
