@@ -34,6 +34,9 @@ pub fn markdown(report: &Report) -> String {
             ),
         );
     }
+    if let Some(network) = &run.network {
+        put(&mut out, &format!("\n{}.", cell(&network.said())));
+    }
     let verdict = &report.verdict;
     put(&mut out, &format!("\n**{}**: {}\n", verdict.decision, cell(&verdict.reason)));
     let judged = if report.budget.passed { "kept" } else { "MISSED" };
@@ -48,6 +51,12 @@ pub fn markdown(report: &Report) -> String {
     for of_lane in &report.artefacts {
         for text in of_lane.said() {
             put(&mut out, &format!("- {}: {}", cell(&of_lane.lane), cell(&text)));
+        }
+    }
+    if let Some(shadow) = &report.shadow {
+        put(&mut out, "\n## Other links\n");
+        for text in shadow.said() {
+            put(&mut out, &format!("- {}", cell(&text)));
         }
     }
     let pages = page_lines(report);
