@@ -293,29 +293,34 @@ impl Contrast {
         match self.factor {
             Factor::Link => self.reason.clone(),
             Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
-                let size = effect.gain.map_or("open".to_owned(), |gain| {
-                    let which = if gain.0 < 0.0 { "longer" } else { "shorter" };
-                    format!("{} {which}", effect.metric.said_gain(gain.0.abs()))
-                });
-                let shown = match self.p_corrected {
-                    Some(_) if self.differs => "a difference",
-                    _ => "no difference shown",
+                let base = &self.baseline_level;
+                let size = match effect.gain.map(|gain| gain.0) {
+                    None => format!("open against {base}: lost with both"),
+                    Some(f64::INFINITY) => format!("not lost, as it is with {base}"),
+                    Some(f64::NEG_INFINITY) => format!("lost, which it is not with {base}"),
+                    Some(gain) => {
+                        let size = effect.metric.said_gain(gain.abs());
+                        let which = if gain < 0.0 { "longer" } else { "shorter" };
+                        format!("{size} {which} than with {base}")
+                    }
                 };
+                let p = self.p_corrected.map_or("–".to_owned(), |p| format!("{p:.3}"));
+                let shown = if self.differs { "a difference" } else { "no difference shown" };
                 let bounds = match (effect.gain_lower, effect.gain_upper) {
                     (Some(lo), Some(hi)) => format!(
-                        " (shorter by {} to {}, one-sided 95 % each)",
-                        effect.metric.said_gain(lo.0),
-                        effect.metric.said_gain(hi.0)
+                        " (one-sided 95 %: shorter by at least {}, at most {})",
+                        gain_said(effect.metric, Some(lo)),
+                        gain_said(effect.metric, Some(hi))
                     ),
                     _ => String::new(),
                 };
                 let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
                 format!(
-                    "{}: with {}, {} is {size} than with {}{bounds}: {shown}{no_link}",
+                    "{}: with {}, {} is {size}{bounds}: {shown} (p = {p}, corrected \
+                     for all contrasts){no_link}",
                     self.effect,
                     self.alternative_level,
-                    effect.metric.title(),
-                    self.baseline_level
+                    effect.metric.title()
                 )
             }
         }

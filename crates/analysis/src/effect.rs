@@ -125,8 +125,8 @@ impl Metric {
     /// A difference of it in words.
     pub fn said_gain(self, value: f64) -> String {
         match value {
-            v if v == f64::INFINITY => "everything".to_owned(),
-            v if v == f64::NEG_INFINITY => "minus everything".to_owned(),
+            v if v == f64::INFINITY => "∞ (lost on one side)".to_owned(),
+            v if v == f64::NEG_INFINITY => "−∞ (lost on one side)".to_owned(),
             v if self.is_share() => format!("{:+.2} points", v * 100.0),
             v => duration(v),
         }
