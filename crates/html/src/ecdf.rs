@@ -4,7 +4,7 @@
 use crate::chart::{APART, Chart, WIDTH, across, along, label, line, path};
 use crate::markup::{Markup, Px};
 use crate::scale::{Scale, time_ticks};
-use crate::words::{count, count_of, float, percent, short, thousands};
+use crate::words::{between, count, count_of, float, percent, short, thousands, width};
 use hopwatch_analysis::{Course, LaneReport, Latency, maybe};
 use hopwatch_model::Ns;
 use hopwatch_stats::{interval_ranks, nearest_rank};
@@ -110,7 +110,8 @@ fn whole(count: f64) -> u64 {
 /// A quantile's interval in words.
 pub(crate) fn interval_said((lo, hi): (Option<Latency>, Option<Latency>)) -> String {
     match (lo, hi) {
-        (Some(lo), Some(hi)) => format!("{lo} to {hi}"),
+        (Some(Latency::Lost), _) => Latency::Lost.to_string(),
+        (Some(lo), Some(hi)) => between(&lo.to_string(), &hi.to_string()),
         (Some(lo), None) => format!("≥ {lo}"),
         (None, Some(hi)) => format!("≤ {hi}"),
         (None, None) => "–".to_owned(),
@@ -149,14 +150,22 @@ pub(crate) fn ecdf_chart(m: &mut Markup, id: &str, curves: &[&Curve]) {
         let shares = [(0.0, "0 %"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100 %")];
         along(m, &y, (LEFT, RIGHT), &shares.map(|(share, text)| (share, text.to_owned())));
         line(m, (LEFT, y.at(0.99)), (RIGHT, y.at(0.99)), "guide");
+        label(m, (LEFT + 5.0, y.at(0.99) + 13.0), "start", "tick", "99 %");
         let slots = slots(curves, &y);
         for (i, (curve, slot)) in curves.iter().zip(slots).enumerate() {
             let class = format!("lane-{}", i % LOOKS);
             m.within("g", &[("class", &class)], |m| {
                 path(m, &steps(curve, &x, &y), "curve");
                 let offset = count_of(i) * 4.0;
-                quantile(m, curve, 500, &x, y.at(0.5) + offset);
-                quantile(m, curve, 990, &x, y.at(0.99) + offset);
+                for (thousandths, share) in [(500, 0.5), (990, 0.99)] {
+                    let at = y.at(share) + offset;
+                    quantile(m, curve, thousandths, &x, at);
+                    // Of several curves the figures stand in the table: here they would collide.
+                    if let (Latency::Ns(ns), 1) = (curve.quantile(thousandths), curves.len()) {
+                        let text = format!("P{} {}", thousandths / 10, maybe(Some(ns)));
+                        name_quantile(m, x.at(float(ns)), at, &text);
+                    }
+                }
                 let end = y.at(count_of(curve.times.len()) / count(curve.of));
                 path(m, &leader(end, slot), "leader");
                 label(m, (RIGHT + 22.0, slot + 4.0), "start", "lane", &short(&curve.name, 23));
@@ -226,7 +235,10 @@ fn quantile(m: &mut Markup, curve: &Curve, thousandths: u32, x: &Scale, y: f64) 
     let at = curve.quantile(thousandths);
     let text =
         format!("{} P{}: {at} (95 %: {})", curve.name, thousandths / 10, interval_said((lo, hi)));
-    let left = place(lo).unwrap_or(if lo.is_some() { RIGHT } else { LEFT });
+    if lo == Some(Latency::Lost) {
+        return;
+    }
+    let left = place(lo).unwrap_or(LEFT);
     let right = place(hi);
     m.within("g", &[], |m| {
         m.element("title", &[], &text);
@@ -238,6 +250,13 @@ fn quantile(m: &mut Markup, curve: &Curve, thousandths: u32, x: &Scale, y: f64) 
             m.void("circle", &[("cx", &Px(at)), ("cy", &Px(y)), ("r", &4), ("class", &"dot")]);
         }
     });
+}
+
+/// A quantile's figure beside its dot: left of it where there is no room to the right.
+fn name_quantile(m: &mut Markup, x: f64, y: f64, text: &str) {
+    let (at, anchor) =
+        if x + 16.0 + width(text) < RIGHT { (x + 9.0, "start") } else { (x - 9.0, "end") };
+    label(m, (at, y + 18.0), anchor, "tag", text);
 }
 
 /// The curve in words.
@@ -269,11 +288,13 @@ mod tests {
         let some = curve((1..=97).collect(), 100);
         assert_eq!(some.lost(), 3);
         assert_eq!((some.quantile(500), some.quantile(990)), (Latency::Ns(50), Latency::Lost));
+        assert_eq!(interval_said(some.interval(990)), "≥ 97 ns");
         let (lo, hi) = some.interval(500);
         // The ranks of n = 100: 40 and 61.
         assert_eq!((lo, hi), (Some(Latency::Ns(40)), Some(Latency::Ns(61))));
         let none = curve(vec![], 10);
         assert_eq!((none.lost(), none.quantile(500)), (10, Latency::Lost));
+        assert_eq!(interval_said(none.interval(500)), "lost");
     }
 
     #[test]

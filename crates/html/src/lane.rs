@@ -73,8 +73,11 @@ pub(crate) fn lane_section(m: &mut Markup, i: usize, lane: &LaneReport, course: 
             over_time_chart(m, &id("time"), lane, course);
         }
         m.element("h3", &[], "What is to be said");
-        let said = if lane.stability.unstable { flow(lane) } else { remarks(lane) };
-        list(m, [lane.stability.reason.clone()].into_iter().chain(said));
+        if lane.stability.unstable {
+            list(m, flow(lane).into_iter());
+        } else {
+            list(m, [lane.stability.reason.clone()].into_iter().chain(remarks(lane)));
+        }
         list(m, lane.oddities.iter().map(|(odd, n)| format!("{n} messages were odd: {odd}")));
         defects(m, lane);
         if lane.stability.unstable {
@@ -92,7 +95,7 @@ pub(crate) fn lane_section(m: &mut Markup, i: usize, lane: &LaneReport, course: 
 /// What must not be overlooked: no steady state, an account that doesn't add up, lying clocks.
 fn warnings(m: &mut Markup, lane: &LaneReport) {
     if lane.stability.unstable {
-        banner(m, true, "UNSTABLE", "there are no percentiles of this lane. See below for why.");
+        banner(m, true, "No percentiles", &lane.stability.reason);
     }
     if !lane.ledger.reconciles {
         let why = lane.ledger.notes.join("; ");

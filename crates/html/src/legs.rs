@@ -15,7 +15,7 @@ const ROW: f64 = 34.0;
 /// Room above the bars of a panel, for its heading.
 const HEAD: f64 = 22.0;
 /// Room below them, for the axis.
-const FOOT: f64 = 42.0;
+const FOOT: f64 = 30.0;
 
 /// How a leg is drawn, and its number in charts and tables.
 #[derive(Clone, Copy, Debug)]

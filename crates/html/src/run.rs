@@ -47,8 +47,10 @@ fn head(m: &mut Markup, report: &Report) {
         m.within("nav", &[("aria-label", &"Parts of the report")], |m| {
             m.element("a", &[("href", &"#result")], "Result");
             m.text(" ");
-            m.element("a", &[("href", &"#distributions")], "Latency by lane");
-            m.text(" ");
+            if !report.lanes.is_empty() {
+                m.element("a", &[("href", &"#distributions")], "Latency by lane");
+                m.text(" ");
+            }
             for (i, lane) in report.lanes.iter().enumerate() {
                 let to = format!("#lane-{}-section", i + 1);
                 m.element("a", &[("href", &to)], &format!("Lane {}", lane.name));
@@ -94,9 +96,7 @@ fn result(m: &mut Markup, report: &Report) {
                 m.text(": ");
                 m.text(&headline(lane));
                 if lane.stability.unstable {
-                    m.text(" ");
-                    m.text(&lane.stability.reason);
-                    m.text(".");
+                    m.text(" It was unstable: no percentiles.");
                 }
             });
         }

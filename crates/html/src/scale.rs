@@ -175,7 +175,10 @@ mod tests {
     fn ticks_are_round() {
         let px = (0.0, 600.0);
         let linear = labels(&Scale::linear((0.0, 20e9), px));
-        assert_eq!(linear.join(", "), "0 s, 5 s, 10 s, 15 s, 20 s");
+        assert_eq!(
+            linear.join(", "),
+            "0 s, 2 s, 4 s, 6 s, 8 s, 10 s, 12 s, 14 s, 16 s, 18 s, 20 s"
+        );
         let decades = labels(&Scale::log((1e5, 1e9), px));
         assert_eq!(
             decades.join(", "),

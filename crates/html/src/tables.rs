@@ -3,7 +3,7 @@
 use crate::ecdf::{Curve, interval_said};
 use crate::legs::{Look, looks, pattern, shade};
 use crate::markup::Markup;
-use crate::words::{CLASSES, class_said, count, interval, percent, thousands};
+use crate::words::{CLASSES, between, class_said, count, interval, percent, thousands};
 use hopwatch_analysis::{BudgetReport, LaneReport, Row, Width, maybe, moments};
 use hopwatch_model::{Class, Leg, Ns};
 use hopwatch_stats::Summary;
@@ -37,16 +37,16 @@ pub(crate) fn row(m: &mut Markup, name: &str, cells: &[String]) {
 
 /// The limits and what was measured.
 pub(crate) fn budget_table(m: &mut Markup, budget: &BudgetReport) {
-    let heads = ["", "lane: quantity", "limit", "measured"];
+    let heads = ["lane: quantity", "limit", "measured", "holds"];
     table(m, "Budget", &heads, |m| {
         for check in &budget.checks {
             m.within("tr", &[], |m| {
                 let (class, word) =
                     if check.passed { ("good", "✓ pass") } else { ("bad", "✗ FAIL") };
-                m.element("td", &[("class", &class)], word);
                 m.element("th", &[("scope", &"row")], &check.name);
                 m.element("td", &[], &check.limit);
                 m.element("td", &[], &check.measured);
+                m.element("td", &[("class", &class)], word);
             });
         }
     });
@@ -225,7 +225,7 @@ pub(crate) fn span_table(m: &mut Markup, lane: &LaneReport) {
 pub(crate) fn breakdown_table(m: &mut Markup, lane: &LaneReport) {
     let Some(first) = lane.breakdown.first() else { return };
     let looks = looks(lane);
-    let ends = |lo: Ns, hi: Ns| format!("{} to {}", maybe(Some(lo)), maybe(Some(hi)));
+    let ends = |lo: Ns, hi: Ns| between(&maybe(Some(lo)), &maybe(Some(hi)));
     let heads: Vec<String> = ["leg".to_owned()]
         .into_iter()
         .chain(lane.breakdown.iter().map(|near| {

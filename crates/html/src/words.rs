@@ -50,9 +50,17 @@ pub(crate) fn thousands(n: u64) -> String {
 /// An interval, or what there is of it.
 pub(crate) fn interval(ci: Interval) -> String {
     match (ci.lo, ci.hi) {
-        (lo, Some(hi)) => format!("{} to {}", maybe(lo), maybe(Some(hi))),
+        (lo, Some(hi)) => between(&maybe(lo), &maybe(Some(hi))),
         (Some(lo), None) => format!("≥ {}", maybe(Some(lo))),
         (None, None) => "–".to_owned(),
+    }
+}
+
+/// Two times as an interval: their unit stands once when it is the same.
+pub(crate) fn between(lo: &str, hi: &str) -> String {
+    match (lo.split_once(' '), hi.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {hi}"),
+        _ => format!("{lo} to {hi}"),
     }
 }
 
@@ -98,6 +106,14 @@ mod tests {
         assert_eq!(thousands(0), "0");
         assert_eq!(thousands(999), "999");
         assert_eq!(thousands(1_234_567), "1\u{a0}234\u{a0}567");
+    }
+
+    #[test]
+    fn an_interval_has_its_unit_once() {
+        assert_eq!(between("10.01 ms", "10.02 ms"), "10.01 to 10.02 ms");
+        assert_eq!(between("950 µs", "1.020 ms"), "950 µs to 1.020 ms");
+        assert_eq!(between("1.020 ms", "lost"), "1.020 ms to lost");
+        assert_eq!(between("–", "1.020 ms"), "– to 1.020 ms");
     }
 
     #[test]
