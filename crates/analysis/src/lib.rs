@@ -2,50 +2,71 @@
 //!
 //! Pure: the same records give the same report, byte for byte, whatever order they came in.
 
+mod artefacts;
 mod budget;
 mod clock_report;
 mod clocks;
+mod compare;
+mod comparison_text;
 mod composition;
 mod course;
+mod contrast;
 mod csv_text;
 mod decompose;
 mod delivery;
 mod domain;
+mod effect;
+mod experiment;
 mod glass;
 mod lane;
 mod ledger;
 mod markdown;
 mod open_loop;
+mod parts;
+mod qos_advice;
 mod rates;
 mod remarks;
 mod report;
 mod s1;
 mod series;
+mod short_cut;
 mod stability;
 mod table;
+mod trial;
 mod trouble;
 mod units;
 mod width;
 
+pub use artefacts::{Artefact, ArtefactKind, LaneArtefacts, State};
 pub use budget::{Budget, BudgetReport, Check};
 pub use clock_report::ClockReport;
 pub use clocks::{Clocks, Placed, RobotHost};
+pub use compare::{
+    ArmArtefact, ArmFigures, COMPARISON_SCHEMA, Comparison, ComparisonVerdict, Control, compare,
+};
+pub use comparison_text::{comparison_markdown, comparison_table};
 pub use composition::Near;
 pub use course::{Course, Gap, Point, courses};
+pub use contrast::{Contrast, Decision};
 pub use csv_text::{glass_csv, traces_csv};
 pub use decompose::{Decomposition, Defect, LegTime, decompose};
 pub use delivery::{DeliveryGap, Latency, OverPublished, SpanOverPublished, Within};
+pub use effect::{Amount, Effect, Metric, WelchFigures};
+pub use experiment::{Arm, ExperimentPlan, Factor};
 pub use glass::{Glass, GlassTracker};
 pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted, figures};
 pub use ledger::{Account, LedgerBuilder};
 pub use markdown::markdown;
 pub use open_loop::OpenLoop;
+pub use qos_advice::{Late, QosComparison, QosFigures};
 pub use rates::Rates;
 pub use remarks::{flow, moments, remarks};
 pub use report::{Dataset, Event, Report, RunInfo, SCHEMA, Verdict, report};
 pub use s1::{S1Row, S1Table};
+pub use short_cut::{DEFAULT_MARGIN_NS, verdict_of_run, verdict_of_table};
 pub use stability::{Stability, stability};
 pub use table::{ledger_lines, page_lines, table};
+pub use trial::{Dropped, Times, TrialCounts, TrialError, TrialFigures};
 pub use trouble::Finding;
 pub use units::{duration, maybe, plain};
 pub use width::Width;

@@ -217,13 +217,13 @@ fn whole(ns: Option<i64>) -> String {
     seconds(ns.map(|ns| ns as f64))
 }
 
-fn put(out: &mut String, text: &str) {
+pub(crate) fn put(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }
 
 /// Text from outside can't break out of its cell or line, nor become markup.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::units::plain(text).chars() {
         match c {

@@ -209,7 +209,7 @@ fn row(out: &mut String, cells: [String; 10]) {
     line(out, &text);
 }
 
-fn line(out: &mut String, text: &str) {
+pub(crate) fn line(out: &mut String, text: &str) {
     let _infallible = writeln!(out, "{}", clip(text).trim_end());
 }
 
@@ -220,7 +220,7 @@ fn clip(text: &str) -> String {
 }
 
 /// Breaks a sentence between words.
-fn wrapped(out: &mut String, text: &str) {
+pub(crate) fn wrapped(out: &mut String, text: &str) {
     let mut current = String::new();
     for word in text.split(' ') {
         if !current.is_empty() && current.chars().count() + 1 + word.chars().count() > 100 {

@@ -1,0 +1,415 @@
+//! An experiment's trials compared: its JSON is report.json of `hopwatch compare`.
+//!
+//! The same plan and trials give the same comparison, byte for byte, in whatever order they come.
+
+use crate::artefacts::{ArtefactKind, State};
+use crate::contrast::{Contrast, Decision, OfArm, contrast, correct, effects, first_to_fix, pairs};
+use crate::effect::{Amount, Effect, Metric};
+use crate::experiment::{ExperimentPlan, Factor};
+use crate::qos_advice::{QosComparison, qos_comparison};
+use crate::short_cut::of_trials;
+use crate::trial::{Dropped, TrialFigures};
+use hopwatch_model::Ns;
+use hopwatch_stats::quantile;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The schema of a comparison.
+pub const COMPARISON_SCHEMA: &str = "hopwatch.comparison/1";
+
+/// What an experiment says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: &'static str,
+    /// What was planned.
+    pub plan: ExperimentPlan,
+    /// Must HTTP be replaced?
+    pub verdict: ComparisonVerdict,
+    /// Each pair of arms that differ in one factor.
+    pub contrasts: Vec<Contrast>,
+    /// The first arm against its twin; `null` when the plan has none.
+    pub control: Option<Control>,
+    /// Each arm by itself.
+    pub arms: Vec<ArmFigures>,
+    /// BEST_EFFORT against RELIABLE, under each condition.
+    pub qos: Vec<QosComparison>,
+    /// What was found or ruled out besides the link, in each arm.
+    pub artefacts: Vec<ArmArtefact>,
+    /// What else has to be known to read this.
+    pub notes: Vec<String>,
+}
+
+/// Must HTTP be replaced?
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparisonVerdict {
+    /// SWITCH, KEEP or INCONCLUSIVE.
+    pub decision: Decision,
+    /// Why.
+    pub reason: String,
+    /// What is to be put right before any transport is thought of.
+    pub fix_first: Vec<String>,
+    /// Blocks that are still needed, for a chance of 80 % each; `null`: decided, or none would do.
+    pub more_runs: Option<usize>,
+}
+
+/// The A/A control: two arms that are the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Control {
+    /// The first arm's name.
+    pub baseline_name: String,
+    /// Its twin's.
+    pub control_name: String,
+    /// Blocks that both have.
+    pub runs: usize,
+    /// What was compared.
+    pub effects: Vec<Effect>,
+    /// P99 communication differs at 5 %: by chance in one of twenty experiments, else because
+    /// trials influence each other or the machine changed. Then nothing here is to be relied on.
+    pub differs: bool,
+    /// In a sentence.
+    pub said: String,
+}
+
+/// One arm by itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArmFigures {
+    /// Its place in the plan.
+    pub arm: usize,
+    /// Its name.
+    pub name: String,
+    /// Its trials.
+    pub runs: usize,
+    /// Published, over all trials.
+    pub published: u64,
+    /// Delivered.
+    pub delivered: u64,
+    /// Delivered within the limit.
+    pub within: u64,
+    /// What its trials left out.
+    pub dropped: Dropped,
+    /// The median over trials of the P50 communication, in ns.
+    pub communication_p50_ns: Option<Amount>,
+    /// The same of P95.
+    pub communication_p95_ns: Option<Amount>,
+    /// The same of P99.
+    pub communication_p99_ns: Option<Amount>,
+    /// The P99 of each trial, in the order of the blocks; `null` of an unstable one.
+    pub communication_p99s_ns: Vec<Option<Amount>>,
+    /// The median over trials of the P50 total.
+    pub total_p50_ns: Option<Ns>,
+    /// The median over trials of the P50 of transport.
+    pub transport_p50_ns: Option<Ns>,
+    /// Trials without a steady state.
+    pub unstable: Vec<String>,
+}
+
+/// One artefact in one arm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArmArtefact {
+    /// The arm's place in the plan.
+    pub arm: usize,
+    /// Its name.
+    pub arm_name: String,
+    /// Which.
+    pub kind: ArtefactKind,
+    /// Found in a trial, ruled out in all, or neither.
+    pub state: State,
+    /// In how many trials it was found.
+    pub trials: usize,
+    /// Of how many.
+    pub of: usize,
+    /// What was seen in the trial where it costs most.
+    pub evidence: String,
+    /// What to do about it; empty unless found.
+    pub fix: String,
+    /// The median over the trials with it of what the communication's P50 would gain.
+    pub gain_p50_ns: Option<Ns>,
+    /// The same of the P99.
+    pub gain_p99_ns: Option<Ns>,
+}
+
+/// Compares the trials of a plan.
+pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
+    let mut notes = Vec::new();
+    let arms = by_arm(plan, trials, &mut notes);
+    let wanted = plan.contrasts();
+    let mut contrasts: Vec<Contrast> = wanted
+        .iter()
+        .map(|&(factor, a, b)| {
+            let family = wanted.iter().filter(|other| other.0 == factor).count();
+            contrast(plan, (factor, a, b), (&arms[a], &arms[b]), family)
+        })
+        .collect();
+    correct(&mut contrasts);
+    let control = control(plan, &arms);
+    let qos: Vec<QosComparison> = contrasts
+        .iter()
+        .filter(|c| c.factor == Factor::Qos)
+        .map(|c| qos_comparison(plan, c, &arms[c.baseline], &arms[c.alternative]))
+        .collect();
+    if !qos.is_empty() && qos.iter().all(|qos| qos.loss <= 0.0) {
+        notes.push(
+            "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss".to_owned(),
+        );
+    }
+    for contrast in contrasts.iter().filter(|c| c.factor == Factor::Rate) {
+        notes.push(contrast.said());
+    }
+    let mut artefacts: Vec<ArmArtefact> =
+        arms.iter().enumerate().flat_map(|(i, of_arm)| arm_artefacts(plan, i, of_arm)).collect();
+    artefacts.extend(rate_effects(&contrasts));
+    let verdict = verdict(plan, &arms, &contrasts, control.as_ref());
+    Comparison {
+        schema: COMPARISON_SCHEMA,
+        plan: plan.clone(),
+        verdict,
+        control,
+        arms: arms.iter().enumerate().map(|(i, of_arm)| arm_figures(plan, i, of_arm)).collect(),
+        qos,
+        artefacts,
+        notes,
+        contrasts,
+    }
+}
+
+impl Comparison {
+    /// 0: decided, 3: inconclusive. An experiment without two links is decided when each of its
+    /// contrasts is.
+    pub fn exit_code(&self) -> u8 {
+        let links = self.contrasts.iter().any(|c| c.factor == Factor::Link);
+        let open = |c: &Contrast| c.decision == Decision::Inconclusive;
+        let others = !self.contrasts.is_empty() && !self.contrasts.iter().any(open);
+        let sound = self.control.as_ref().is_none_or(|control| !control.differs);
+        let decided = self.verdict.decision != Decision::Inconclusive;
+        if decided || (!links && others && sound) { 0 } else { 3 }
+    }
+}
+
+/// The trials of each arm in the order of the blocks, each block once.
+fn by_arm<'a>(
+    plan: &ExperimentPlan,
+    trials: &'a [TrialFigures],
+    notes: &mut Vec<String>,
+) -> Vec<OfArm<'a>> {
+    let mut arms: Vec<OfArm<'a>> = vec![Vec::new(); plan.arms.len()];
+    let mut sorted: Vec<&TrialFigures> = trials.iter().collect();
+    sorted.sort_by(|a, b| (a.arm, a.block, &a.name).cmp(&(b.arm, b.block, &b.name)));
+    for trial in sorted {
+        match arms.get_mut(trial.arm) {
+            None => notes.push(format!("trial {} is of no arm of the plan: left out", trial.name)),
+            Some(of_arm) if of_arm.last().is_some_and(|last| last.block == trial.block) => {
+                notes.push(format!(
+                    "trial {} repeats block {} of its arm: left out",
+                    trial.name, trial.block
+                ));
+            }
+            Some(of_arm) => of_arm.push(trial),
+        }
+    }
+    for (arm, of_arm) in plan.arms.iter().zip(&arms) {
+        let blocks = usize::try_from(plan.blocks).unwrap_or(usize::MAX);
+        if of_arm.len() < blocks {
+            notes.push(format!("arm {} has {} of {blocks} trials", arm.name, of_arm.len()));
+        }
+    }
+    arms
+}
+
+fn control(plan: &ExperimentPlan, arms: &[OfArm<'_>]) -> Option<Control> {
+    let twin = plan.control().filter(|twin| *twin > 0)?;
+    let pairs = pairs(&arms[0], &arms[twin]);
+    let effects = effects(plan, (0, twin), &pairs, Metric::CommunicationP99);
+    let headline = effects.first()?;
+    let differs = headline.p.is_some_and(|p| p <= 0.05);
+    let p = headline.p.map_or("–".to_owned(), |p| format!("{p:.3}"));
+    let said = if differs {
+        format!("the control differs from its twin, p = {p}: {}", headline.said())
+    } else {
+        format!("the control shows no difference from its twin, p = {p}: {}", headline.said())
+    };
+    Some(Control {
+        baseline_name: plan.arms[0].name.clone(),
+        control_name: plan.arms[twin].name.clone(),
+        runs: headline.baseline.len(),
+        differs,
+        said,
+        effects,
+    })
+}
+
+/// Over the link contrasts: SWITCH when one gains more than the margin, KEEP when none can.
+fn verdict(
+    plan: &ExperimentPlan,
+    arms: &[OfArm<'_>],
+    contrasts: &[Contrast],
+    control: Option<&Control>,
+) -> ComparisonVerdict {
+    let links: Vec<&Contrast> = contrasts.iter().filter(|c| c.factor == Factor::Link).collect();
+    let mut baselines: Vec<usize> = links.iter().map(|c| c.baseline).collect();
+    if baselines.is_empty() && !arms.is_empty() {
+        baselines.push(0);
+    }
+    baselines.sort_unstable();
+    baselines.dedup();
+    let of_baselines: Vec<&TrialFigures> =
+        baselines.iter().flat_map(|arm| arms[*arm].iter().copied()).collect();
+    let mut fix_first: Vec<String> = Vec::new();
+    for arm in &baselines {
+        for artefact in first_to_fix(&arms[*arm]) {
+            let text =
+                format!("{} ({}): {}", artefact.kind.title(), plan.arms[*arm].name, artefact.fix);
+            fix_first.push(text);
+        }
+    }
+    let of = |decision| links.iter().filter(move |c| c.decision == decision).copied();
+    let reasons = |some: &mut dyn Iterator<Item = &Contrast>| {
+        let said = some.map(|c| format!("{} ({}): {}", c.effect, c.condition, c.reason));
+        said.collect::<Vec<_>>().join("; ")
+    };
+    let missing = baselines.iter().any(|arm| arms[*arm].is_empty());
+    let short_cut = if missing { None } else { of_trials(&of_baselines, plan.margin_ns) };
+    let explained =
+        |c: &&Contrast| c.mended_lower.is_some() && c.decision == Decision::Inconclusive;
+    let (decision, reason) = if let Some(control) = control.filter(|control| control.differs) {
+        let said = format!(
+            "{}. Two arms that are the same differ: by chance in one of twenty experiments, else \
+             the machine changed or trials influence each other; repeat it on a quiet machine",
+            control.said
+        );
+        (Decision::Inconclusive, said)
+    } else if of(Decision::Switch).next().is_some() {
+        let mut reason = reasons(&mut of(Decision::Switch));
+        if let Some(kept) = of(Decision::Keep).next() {
+            let (level, condition) = (&kept.alternative_level, &kept.condition);
+            let _infallible = write!(reason, "; kept elsewhere: {level} ({condition})");
+        }
+        (Decision::Switch, reason)
+    } else if !links.is_empty() && of(Decision::Keep).count() == links.len() {
+        (Decision::Keep, reasons(&mut of(Decision::Keep)))
+    } else if let Some(reason) = short_cut {
+        (Decision::Keep, reason)
+    } else if links.is_empty() {
+        (Decision::Inconclusive, "no two links were compared: nothing is said on HTTP".to_owned())
+    } else if links.iter().any(explained) {
+        let mut found = links.iter().filter(|c| explained(c)).copied();
+        (Decision::Inconclusive, format!("fix first: {}", reasons(&mut found)))
+    } else {
+        (Decision::Inconclusive, reasons(&mut of(Decision::Inconclusive)))
+    };
+    let open = decision == Decision::Inconclusive;
+    let more_runs = of(Decision::Inconclusive).filter_map(|c| c.more_runs).max().filter(|_| open);
+    ComparisonVerdict { decision, reason, fix_first, more_runs }
+}
+
+fn arm_figures(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> ArmFigures {
+    let sum = |of: fn(&TrialFigures) -> u64| trials.iter().map(|trial| of(trial)).sum();
+    let quantile_of = |thousandths: u32| {
+        let stable = trials.iter().filter(|trial| trial.unstable.is_none());
+        let of = |trial: &&TrialFigures| {
+            trial.communication.over(trial.counts.reached).quantile(thousandths)
+        };
+        let mut values: Vec<f64> = stable.filter_map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len().checked_sub(1)? / 2).copied().map(Amount)
+    };
+    let middle = |of: fn(&TrialFigures) -> Option<Ns>| {
+        let mut values: Vec<Ns> = trials.iter().filter_map(|trial| of(trial)).collect();
+        values.sort_unstable();
+        quantile(&values, 500)
+    };
+    ArmFigures {
+        arm,
+        name: plan.arms[arm].name.clone(),
+        runs: trials.len(),
+        published: sum(|trial| trial.counts.published),
+        delivered: sum(|trial| trial.counts.delivered),
+        within: sum(|trial| trial.counts.within),
+        dropped: Dropped {
+            warm_up: sum(|trial| trial.counts.dropped.warm_up),
+            before_discovery: sum(|trial| trial.counts.dropped.before_discovery),
+            in_flight: sum(|trial| trial.counts.dropped.in_flight),
+            untimed: sum(|trial| trial.counts.dropped.untimed),
+        },
+        communication_p50_ns: quantile_of(500),
+        communication_p95_ns: quantile_of(950),
+        communication_p99_ns: quantile_of(990),
+        communication_p99s_ns: trials
+            .iter()
+            .map(|trial| Metric::CommunicationP99.of(trial).map(Amount))
+            .collect(),
+        total_p50_ns: middle(|trial| quantile(&trial.total.sorted, 500)),
+        transport_p50_ns: middle(|trial| quantile(&trial.transport.sorted, 500)),
+        unstable: trials
+            .iter()
+            .filter(|trial| trial.unstable.is_some())
+            .map(|trial| trial.name.clone())
+            .collect(),
+    }
+}
+
+fn arm_artefacts(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> Vec<ArmArtefact> {
+    let mut kinds: BTreeMap<ArtefactKind, Vec<&crate::Artefact>> = BTreeMap::new();
+    for artefact in trials.iter().flat_map(|trial| &trial.artefacts) {
+        kinds.entry(artefact.kind).or_default().push(artefact);
+    }
+    kinds
+        .into_iter()
+        .map(|(kind, of_kind)| {
+            let found: Vec<&crate::Artefact> =
+                of_kind.iter().copied().filter(|a| a.state == State::Found).collect();
+            let worst = found.iter().rev().max_by_key(|a| (a.gain_p99_ns, a.n)).copied();
+            let middle = |of: fn(&crate::Artefact) -> Option<Ns>| {
+                let mut gains: Vec<Ns> = found.iter().filter_map(|a| of(a)).collect();
+                gains.sort_unstable();
+                quantile(&gains, 500)
+            };
+            let ruled_out = of_kind.iter().all(|a| a.state == State::RuledOut);
+            let shown = worst.or(of_kind.first().copied());
+            ArmArtefact {
+                arm,
+                arm_name: plan.arms[arm].name.clone(),
+                kind,
+                state: match (found.is_empty(), ruled_out) {
+                    (false, _) => State::Found,
+                    (true, true) => State::RuledOut,
+                    (true, false) => State::Unknown,
+                },
+                trials: found.len(),
+                of: trials.len(),
+                evidence: shown.map_or(String::new(), |a| a.evidence.clone()),
+                fix: worst.map_or(String::new(), |a| a.fix.clone()),
+                gain_p50_ns: middle(|a| a.gain_p50_ns),
+                gain_p99_ns: middle(|a| a.gain_p99_ns),
+            }
+        })
+        .collect()
+}
+
+/// The same call at another rate takes another time: no link effect (METHOD 20).
+fn rate_effects(contrasts: &[Contrast]) -> Vec<ArmArtefact> {
+    let rates = contrasts.iter().filter(|c| c.factor == Factor::Rate);
+    rates
+        .map(|c| ArmArtefact {
+            arm: c.alternative,
+            arm_name: c.alternative_name.clone(),
+            kind: ArtefactKind::RateEffect,
+            state: if c.differs { State::Found } else { State::Unknown },
+            trials: if c.differs { c.runs } else { 0 },
+            of: c.runs,
+            evidence: c.said(),
+            fix: if c.differs {
+                "compare links at one rate only, the one they will have".to_owned()
+            } else {
+                String::new()
+            },
+            gain_p50_ns: None,
+            gain_p99_ns: None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

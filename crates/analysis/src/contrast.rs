@@ -1,0 +1,350 @@
+//! Two arms that differ in one factor, and what is decided on them (METHOD 17).
+
+use crate::artefacts::{Artefact, State};
+use crate::effect::{Amount, Effect, Metric};
+use crate::experiment::{ExperimentPlan, Factor};
+use crate::trial::TrialFigures;
+use crate::units::{duration, maybe};
+use hopwatch_model::Ns;
+use hopwatch_stats::{Moments, Shift, fewest_runs, runs_needed};
+use serde::Serialize;
+
+/// What is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Decision {
+    /// The alternative gains more than the margin.
+    Switch,
+    /// The alternative gains less than the margin: shown, and not only "not shown otherwise".
+    Keep,
+    /// Neither is shown.
+    Inconclusive,
+}
+
+impl Decision {
+    /// As in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "SWITCH",
+            Self::Keep => "KEEP",
+            Self::Inconclusive => "INCONCLUSIVE",
+        }
+    }
+}
+
+/// Two arms that differ in one factor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contrast {
+    /// The factor.
+    pub factor: Factor,
+    /// "link effect", "rate effect", …
+    pub effect: &'static str,
+    /// The arm with the factor's first level, from 0 in the plan's order.
+    pub baseline: usize,
+    /// The other one.
+    pub alternative: usize,
+    /// The baseline's name.
+    pub baseline_name: String,
+    /// The alternative's.
+    pub alternative_name: String,
+    /// The baseline's level of the factor.
+    pub baseline_level: String,
+    /// The alternative's.
+    pub alternative_level: String,
+    /// The levels of all other factors, which both share.
+    pub condition: String,
+    /// Blocks that both arms have: runs a side.
+    pub runs: usize,
+    /// What is decided on: P99 of the communication; where QoS or loss differ, P99 from
+    /// publication, since their effect lies before the take.
+    pub headline: Metric,
+    /// Each metric; the headline's first.
+    pub effects: Vec<Effect>,
+    /// The confidence of the lower bound that a SWITCH has to pass: 95 %, shared among all
+    /// contrasts of this factor (Bonferroni), so that one false SWITCH among them all is as seldom.
+    pub switch_confidence: f64,
+    /// That lower bound of the headline's gain; `null`: too few runs.
+    pub switch_lower: Option<Amount>,
+    /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most.
+    pub differs: bool,
+    /// That p.
+    pub p_corrected: Option<f64>,
+    /// The lower bound of the gain that is left over a baseline without the artefacts that can be
+    /// put right; `null` when there are none, or too few runs.
+    pub mended_lower: Option<Amount>,
+    /// What is decided. Of a rate, a payload or a loss: whether the other level is faster by more
+    /// than the margin; nobody switches to one.
+    pub decision: Decision,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Runs a side that are still needed, for a chance of 80 %; `null`: decided, or no number
+    /// would do.
+    pub more_runs: Option<usize>,
+}
+
+impl Contrast {
+    /// The effect that is decided on.
+    pub fn headline_effect(&self) -> Option<&Effect> {
+        self.effect_of(self.headline)
+    }
+
+    /// The effect on a metric.
+    pub fn effect_of(&self, metric: Metric) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.metric == metric)
+    }
+}
+
+/// The trials of an arm, in the order of the blocks.
+pub(crate) type OfArm<'a> = Vec<&'a TrialFigures>;
+
+/// The pairs of trials in one block.
+pub(crate) fn pairs<'a>(a: &OfArm<'a>, b: &OfArm<'a>) -> Vec<(&'a TrialFigures, &'a TrialFigures)> {
+    let partner = |trial: &&'a TrialFigures| {
+        let other = b.iter().find(|other| other.block == trial.block)?;
+        Some((*trial, *other))
+    };
+    a.iter().filter_map(partner).collect()
+}
+
+/// A draw's seed of its own for each contrast.
+fn seed(plan: &ExperimentPlan, a: usize, b: usize) -> u64 {
+    let number = |n: usize| u64::try_from(n).unwrap_or(0);
+    plan.seed ^ (number(a) << 32 | number(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The effects of a pair of arms.
+pub(crate) fn effects(
+    plan: &ExperimentPlan,
+    (a, b): (usize, usize),
+    pairs: &[(&TrialFigures, &TrialFigures)],
+    headline: Metric,
+) -> Vec<Effect> {
+    let others = Metric::ALL.into_iter().filter(|metric| *metric != headline);
+    [headline].into_iter().chain(others).map(|m| Effect::of(m, pairs, seed(plan, a, b))).collect()
+}
+
+/// What is decided on, where these trials are compared.
+pub(crate) fn headline(factor: Factor, pairs: &[(&TrialFigures, &TrialFigures)]) -> Metric {
+    let before_the_take = matches!(factor, Factor::Qos | Factor::Loss);
+    let known = |(a, b): &(&TrialFigures, &TrialFigures)| {
+        a.from_publication.is_some() && b.from_publication.is_some()
+    };
+    if before_the_take && !pairs.is_empty() && pairs.iter().all(known) {
+        Metric::FromPublicationP99
+    } else {
+        Metric::CommunicationP99
+    }
+}
+
+/// One contrast, of `family` ones of its factor, not corrected yet.
+pub(crate) fn contrast(
+    plan: &ExperimentPlan,
+    (factor, a, b): (Factor, usize, usize),
+    (of_a, of_b): (&OfArm<'_>, &OfArm<'_>),
+    family: usize,
+) -> Contrast {
+    let (arm_a, arm_b) = (&plan.arms[a], &plan.arms[b]);
+    let pairs = pairs(of_a, of_b);
+    let headline = headline(factor, &pairs);
+    let effects = effects(plan, (a, b), &pairs, headline);
+    let family = f64::from(u32::try_from(family.max(1)).unwrap_or(u32::MAX));
+    let switch_confidence = 1.0 - 0.05 / family;
+    let (worse, better) = effects[0].sides();
+    let lower = |worse: &[f64], better: &[f64]| {
+        Shift::unpaired(worse, better, switch_confidence, 0.95)?.lower.map(Amount)
+    };
+    let mut contrast = Contrast {
+        factor,
+        effect: factor.effect(),
+        baseline: a,
+        alternative: b,
+        baseline_name: arm_a.name.clone(),
+        alternative_name: arm_b.name.clone(),
+        baseline_level: factor.level(arm_a),
+        alternative_level: factor.level(arm_b),
+        condition: factor.condition(arm_a),
+        runs: worse.len(),
+        headline,
+        switch_confidence,
+        switch_lower: lower(&worse, &better),
+        differs: false,
+        p_corrected: None,
+        mended_lower: None,
+        decision: Decision::Inconclusive,
+        reason: String::new(),
+        more_runs: None,
+        effects,
+    };
+    let first: Vec<&Artefact> = first_to_fix(of_a);
+    if !first.is_empty() && headline == Metric::CommunicationP99 {
+        let mended = |(a, _): &(&TrialFigures, &TrialFigures)| {
+            let stable = a.unstable.is_none();
+            stable.then(|| a.mended.over(a.counts.reached).quantile(990)).flatten()
+        };
+        let mended: Vec<f64> = pairs.iter().filter_map(mended).collect();
+        contrast.mended_lower = lower(&mended, &better);
+    }
+    contrast.decide(plan, (of_a, of_b), &first);
+    contrast
+}
+
+/// Artefacts found in at least half of an arm's trials that come before any transport, one of
+/// each kind: that with the largest gain.
+pub(crate) fn first_to_fix<'a>(trials: &[&'a TrialFigures]) -> Vec<&'a Artefact> {
+    let found = |trial: &&'a TrialFigures| {
+        let artefacts: &'a [Artefact] = &trial.artefacts;
+        artefacts.iter().filter(|a| a.state == State::Found && a.kind.comes_first())
+    };
+    let mut all: Vec<&Artefact> = trials.iter().flat_map(found).collect();
+    all.sort_by_key(|a| (a.kind, std::cmp::Reverse(a.gain_p99_ns)));
+    let often = |kind| 2 * all.iter().filter(|a| a.kind == kind).count() >= trials.len();
+    let mut first: Vec<&Artefact> = all.iter().copied().filter(|a| often(a.kind)).collect();
+    first.dedup_by_key(|a| a.kind);
+    first
+}
+
+impl Contrast {
+    /// `trials` are the arms' own, `first` what the baseline has to put right.
+    fn decide(
+        &mut self,
+        plan: &ExperimentPlan,
+        (of_a, of_b): (&OfArm<'_>, &OfArm<'_>),
+        first: &[&Artefact],
+    ) {
+        let Some(effect) = self.headline_effect().cloned() else { return };
+        let margin = float(plan.margin_ns);
+        let margin_said = maybe(Some(plan.margin_ns));
+        let what = format!(
+            "{} instead of {} gains {} at {}",
+            self.alternative_level,
+            self.baseline_level,
+            effect.said(),
+            effect.metric.title()
+        );
+        let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
+        let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
+        let below = effect.gain_upper.is_some_and(|bound| bound.0 < margin);
+        // Fewer runs can't show anything, whatever they say (METHOD 16).
+        let few = self.runs < fewest_runs(0.05);
+        let delivers_less = self
+            .effect_of(Metric::DeliveredWithin)
+            .and_then(|effect| effect.gain_upper)
+            .is_some_and(|upper| upper.0 < 0.0);
+        if let Some(trial) = unstable {
+            let why = trial.unstable.as_deref().unwrap_or_default();
+            self.reason = format!("trial {} was unstable: {why}", trial.name);
+        } else if few {
+            self.more_runs = Some(fewest_runs(0.05) - self.runs);
+            self.reason = format!(
+                "{} runs a side: below {} nothing can be shown at 5 %",
+                self.runs,
+                fewest_runs(0.05)
+            );
+        } else if beyond(self.switch_lower) && !first.is_empty() && !beyond(self.mended_lower) {
+            let names: Vec<&str> = first.iter().map(|a| a.kind.title()).collect();
+            self.reason = format!(
+                "{what}, but the baseline has {}: that explains it, and comes first",
+                names.join(" and ")
+            );
+        } else if beyond(self.switch_lower) && delivers_less {
+            self.reason = format!(
+                "{what}, more than the margin of {margin_said}, but it delivers fewer messages \
+                 within {}: faster and worse",
+                maybe(Some(plan.limit_ns))
+            );
+        } else if beyond(self.switch_lower) {
+            self.decision = Decision::Switch;
+            self.reason = format!("{what}: more than the margin of {margin_said}");
+        } else if below {
+            self.decision = Decision::Keep;
+            self.reason = format!("{what}: less than the margin of {margin_said}, proven");
+        } else {
+            let (worse, better) = effect.sides();
+            let moments = Moments::of(&worse).zip(Moments::of(&better));
+            let needed = moments.and_then(|(a, b)| runs_needed(&a, &b, margin));
+            // What is not decided by as many as should do needs more than that.
+            let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
+            self.more_runs = more;
+            let hint = match more {
+                Some(more) => format!("about {more} more runs a side would decide (4 of 5 times)"),
+                None if moments.is_none() => {
+                    "quantiles were lost in some runs, which leaves them open: longer runs or less \
+                     loss"
+                        .to_owned()
+                }
+                None => "the gain lies about at the margin: no number of runs decides".to_owned(),
+            };
+            self.reason = format!("{what}: on neither side of {margin_said} for sure; {hint}");
+        }
+    }
+
+    /// As what it is: of a condition, that nobody can choose, an effect and no verdict.
+    pub fn said(&self) -> String {
+        let Some(effect) = self.headline_effect() else { return self.reason.clone() };
+        match self.factor {
+            Factor::Link | Factor::Qos => self.reason.clone(),
+            Factor::Loss | Factor::Rate | Factor::Payload => {
+                let size = effect.gain.map_or("open".to_owned(), |gain| {
+                    let which = if gain.0 < 0.0 { "longer" } else { "shorter" };
+                    format!("{} {which}", effect.metric.said_gain(gain.0.abs()))
+                });
+                let shown = match self.p_corrected {
+                    Some(_) if self.differs => "a difference",
+                    _ => "no difference shown",
+                };
+                let bounds = match (effect.gain_lower, effect.gain_upper) {
+                    (Some(lo), Some(hi)) => format!(
+                        " (shorter by {} to {}, one-sided 95 % each)",
+                        effect.metric.said_gain(lo.0),
+                        effect.metric.said_gain(hi.0)
+                    ),
+                    _ => String::new(),
+                };
+                format!(
+                    "{}: at {}, {} is {size} than at {}{bounds}: {shown}; no link effect",
+                    self.effect,
+                    self.alternative_level,
+                    effect.metric.title(),
+                    self.baseline_level
+                )
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "margins are far below 2⁵³ ns")]
+pub(crate) fn float(ns: Ns) -> f64 {
+    ns as f64
+}
+
+/// Corrects the p of all contrasts for their number (S. Holm, 1979).
+pub(crate) fn correct(contrasts: &mut [Contrast]) {
+    let p = |contrast: &Contrast| contrast.headline_effect().and_then(|effect| effect.p);
+    let mut order: Vec<(f64, usize)> =
+        contrasts.iter().enumerate().filter_map(|(i, c)| Some((p(c)?, i))).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut largest: f64 = 0.0;
+    let mut left = f64::from(u32::try_from(order.len()).unwrap_or(u32::MAX));
+    for (p, i) in order {
+        largest = largest.max((p * left).min(1.0));
+        left -= 1.0;
+        contrasts[i].p_corrected = Some(largest);
+        contrasts[i].differs = largest <= 0.05;
+    }
+}
+
+/// A gain in words, for tables.
+pub(crate) fn gain_said(metric: Metric, amount: Option<Amount>) -> String {
+    match amount {
+        None => "–".to_owned(),
+        Some(Amount(v)) if v.is_infinite() => {
+            if v > 0.0 {
+                "∞".to_owned()
+            } else {
+                "−∞".to_owned()
+            }
+        }
+        Some(Amount(v)) if metric.is_share() => format!("{:+.2} pt", v * 100.0),
+        Some(Amount(v)) => duration(v),
+    }
+}
