@@ -4,17 +4,23 @@
 //! as HTML. Texts from outside (topics, robots, events) come in as text, never as markup. What a
 //! chart shows stands in a table beside it, too.
 
+mod arms;
 mod chart;
+mod comparison;
 mod ecdf;
 mod flow;
+mod forest;
 mod lane;
 mod legs;
 mod markup;
 mod over_time;
 mod page;
 mod run;
+#[cfg(test)]
+mod samples;
 mod scale;
 mod tables;
 mod words;
 
+pub use comparison::comparison_html;
 pub use run::report_html;

@@ -1,11 +1,22 @@
 //! Axes: from values to pixels, and the ticks between.
 
+/// How an axis runs between its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bend {
+    /// Evenly.
+    Linear,
+    /// By ratios.
+    Log,
+    /// By ratios on both sides of 0, evenly within about this of it: an inverse hyperbolic sine.
+    Both(f64),
+}
+
 /// One axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     lo: f64,
     hi: f64,
-    log: bool,
+    bend: Bend,
     /// Pixels of `lo` and `hi`.
     from: f64,
     to: f64,
@@ -15,7 +26,7 @@ impl Scale {
     /// A linear axis with exactly these ends.
     pub(crate) fn linear((lo, hi): (f64, f64), (from, to): (f64, f64)) -> Self {
         let hi = if hi > lo { hi } else { lo + 1.0 };
-        Self { lo, hi, log: false, from, to }
+        Self { lo, hi, bend: Bend::Linear, from, to }
     }
 
     /// A logarithmic axis for times that are spread, from a little below `lo` to a little above
@@ -25,7 +36,23 @@ impl Scale {
         let lo = lo.max(1.0);
         let hi = hi.max(lo);
         let pad = (hi / lo).powf(0.04).max(1.05);
-        Self { lo: lo / pad, hi: hi * pad, log: true, from: pixels.0, to: pixels.1 }
+        Self { lo: lo / pad, hi: hi * pad, bend: Bend::Log, from: pixels.0, to: pixels.1 }
+    }
+
+    /// An axis of differences around 0, in ns, on which a margin is seen: beyond a few margins it
+    /// runs by ratios.
+    pub(crate) fn of_differences((lo, hi): (f64, f64), margin: f64, pixels: (f64, f64)) -> Self {
+        const SEEN: f64 = 6.0;
+        let margin = margin.max(1.0);
+        let (lo, hi) = (lo.min(-1.3 * margin), hi.max(1.3 * margin));
+        let far = hi.max(-lo) > SEEN * margin;
+        let (below, above) = if far {
+            (0.3 * lo.abs(), 0.3 * hi.abs())
+        } else {
+            (0.04 * (hi - lo), 0.04 * (hi - lo))
+        };
+        let linear = Self::linear((lo - below, hi + above), pixels);
+        if far { Self { bend: Bend::Both(margin / 2.0), ..linear } } else { linear }
     }
 
     /// An axis for points that needs not begin at 0: logarithmic when the values are far apart.
@@ -46,22 +73,28 @@ impl Scale {
 
     /// Whether it is logarithmic.
     pub(crate) fn is_log(&self) -> bool {
-        self.log
+        self.bend == Bend::Log
+    }
+
+    /// Whether it is linear.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.bend == Bend::Linear
     }
 
     /// Whether 0 is on it.
     pub(crate) fn has_zero(&self) -> bool {
-        !self.log && self.lo <= 0.0 && self.hi >= 0.0
+        self.bend != Bend::Log && self.lo <= 0.0 && self.hi >= 0.0
     }
 
     /// Where a value stands; one beyond an end stands at the end.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.lo, self.hi);
-        let part = if self.log {
-            (value / self.lo).ln() / (self.hi / self.lo).ln()
-        } else {
-            (value - self.lo) / (self.hi - self.lo)
+        let bent = |value: f64| match self.bend {
+            Bend::Linear => value,
+            Bend::Log => value.ln(),
+            Bend::Both(even) => (value / even).asinh(),
         };
+        let part = (bent(value) - bent(self.lo)) / (bent(self.hi) - bent(self.lo));
         self.from + part * (self.to - self.from)
     }
 
@@ -72,7 +105,10 @@ impl Scale {
 
     /// Round values along it, at least `apart` pixels from each other, in order.
     pub(crate) fn ticks(&self, apart: f64) -> Vec<f64> {
-        if self.log {
+        if let Bend::Both(even) = self.bend {
+            return self.around_zero(even, apart);
+        }
+        if self.bend == Bend::Log {
             const SETS: [&[f64]; 4] =
                 [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
             for set in SETS {
@@ -99,6 +135,28 @@ impl Scale {
             })
             .unwrap_or(1);
         decades.into_iter().step_by(every).collect()
+    }
+
+    /// 0, and outwards from it what has room.
+    fn around_zero(&self, even: f64, apart: f64) -> Vec<f64> {
+        let room = |ticks: &[f64], tick: f64| {
+            ticks.iter().all(|other| (self.at(*other) - self.at(tick)).abs() >= apart)
+        };
+        let mut ticks = vec![0.0];
+        // Whole decades come before what lies between them.
+        for digits in [&[1.0][..], &[3.0][..]] {
+            let mut decade = 10f64.powf(even.log10().floor());
+            while decade <= self.hi.max(-self.lo) {
+                for tick in digits.iter().flat_map(|digit| [digit * decade, -digit * decade]) {
+                    if self.holds(tick) && room(&ticks, tick) {
+                        ticks.push(tick);
+                    }
+                }
+                decade *= 10.0;
+            }
+        }
+        ticks.sort_by(f64::total_cmp);
+        ticks
     }
 
     fn of_decades(&self, set: &[f64]) -> Vec<f64> {
@@ -141,12 +199,15 @@ impl Scale {
 pub(crate) fn time_ticks(scale: &Scale, apart: f64) -> Vec<(f64, String)> {
     let ticks = scale.ticks(apart);
     let largest = ticks.iter().fold(0f64, |most, tick| most.max(tick.abs()));
-    let text = |tick: f64| time_label(tick, if scale.log { tick } else { largest });
+    let text = |tick: f64| time_label(tick, if scale.is_linear() { largest } else { tick });
     ticks.into_iter().map(|tick| (tick, text(tick))).collect()
 }
 
 /// A round time in the unit that fits `size`.
 fn time_label(ns: f64, size: f64) -> String {
+    if size == 0.0 {
+        return "0".to_owned();
+    }
     let (unit, name) = match size.abs() {
         size if size >= 0.9995e9 => (1e9, "s"),
         size if size >= 0.9995e6 => (1e6, "ms"),
@@ -201,6 +262,17 @@ mod tests {
     }
 
     #[test]
+    fn differences_are_seen_beside_the_margin() {
+        let px = (0.0, 600.0);
+        let near = Scale::of_differences((-2e5, 4e5), 1e7, px);
+        assert!(near.is_linear());
+        assert_eq!(labels(&near).join(", "), "-10 ms, -5 ms, 0 ms, 5 ms, 10 ms");
+        let far = Scale::of_differences((-2e5, 1e9), 1e7, px);
+        assert_eq!(labels(&far).join(", "), "-10 ms, 0, 10 ms, 30 ms, 100 ms, 300 ms, 1 s");
+        assert!(far.at(1e7) - far.at(0.0) > 60.0);
+    }
+
+    #[test]
     fn no_value_stands_outside_or_nowhere() {
         for scale in [
             Scale::linear((0.0, 0.0), (10.0, 20.0)),
@@ -208,6 +280,8 @@ mod tests {
             Scale::log((-5.0, 1e9), (10.0, 20.0)),
             Scale::of_points((0.0, 0.0), (10.0, 20.0)),
             Scale::of_points((-7.0, 1e18), (10.0, 20.0)),
+            Scale::of_differences((-7.0, 1e18), 1e7, (10.0, 20.0)),
+            Scale::of_differences((0.0, 0.0), 0.0, (10.0, 20.0)),
         ] {
             for value in [-1e18, 0.0, 1.0, 1e18] {
                 assert!((10.0..=20.0).contains(&scale.at(value)), "{scale:?} {value}");

@@ -98,7 +98,7 @@ pub(crate) fn distribution_table(m: &mut Markup, lanes: &[(&LaneReport, Result<C
 }
 
 /// A figure and what is said of it, smaller.
-fn figure(m: &mut Markup, figure: &str, said: &str) {
+pub(crate) fn figure(m: &mut Markup, figure: &str, said: &str) {
     m.within("td", &[], |m| {
         m.text(figure);
         if !said.is_empty() && said != "–" {

@@ -59,9 +59,18 @@ pub(crate) fn interval(ci: Interval) -> String {
 /// Two times as an interval: their unit stands once when it is the same.
 pub(crate) fn between(lo: &str, hi: &str) -> String {
     match (lo.split_once(' '), hi.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {hi}"),
+        (Some((number, unit)), Some((_, other)))
+            if unit == other && number.parse::<f64>().is_ok() =>
+        {
+            format!("{number} to {hi}")
+        }
         _ => format!("{lo} to {hi}"),
     }
+}
+
+/// A probability of chance.
+pub(crate) fn probability(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 /// A name that fits a chart: cut where it is too long.
@@ -114,6 +123,8 @@ mod tests {
         assert_eq!(between("950 µs", "1.020 ms"), "950 µs to 1.020 ms");
         assert_eq!(between("1.020 ms", "lost"), "1.020 ms to lost");
         assert_eq!(between("–", "1.020 ms"), "– to 1.020 ms");
+        let nothing = "minus everything";
+        assert_eq!(between(nothing, nothing), format!("{nothing} to {nothing}"));
     }
 
     #[test]
