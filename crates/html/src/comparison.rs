@@ -1,15 +1,14 @@
 //! The page of an experiment.
 
 use crate::arms::{Delivery, delivery_chart, runs_chart};
-use crate::forest::{delivery_gains_chart, gain, gains_chart};
+use crate::forest::{bounds, delivery_gains_chart, gain, gains_chart};
 use crate::lane::{banner, list};
 use crate::markup::Markup;
 use crate::page::page;
 use crate::tables::{figure, row, table};
 use crate::words::{probability, thousands};
 use hopwatch_analysis::{
-    Amount, ArmArtefact, Comparison, Contrast, Decision, Effect, Factor, Metric, QosFigures, State,
-    maybe,
+    Amount, ArmArtefact, Comparison, Contrast, Decision, Factor, Metric, QosFigures, State, maybe,
 };
 use std::collections::BTreeSet;
 
@@ -157,8 +156,7 @@ fn effects_table(m: &mut Markup, contrast: &Contrast) {
                         m.element("small", &[], "decided on this");
                     }
                 });
-                let bounds = bounds_said(effect);
-                figure(m, &gain(effect.metric, effect.gain), &bounds);
+                figure(m, &gain(effect.metric, effect.gain), &bounds(effect));
                 let percent = effect.gain_percent_of_total;
                 m.element("td", &[], &percent.map_or("–".to_owned(), |p| format!("{p:.2} %")));
                 for p in [effect.p, effect.p_paired] {
@@ -199,13 +197,6 @@ fn effects_table(m: &mut Markup, contrast: &Contrast) {
 fn equals(p: f64) -> String {
     let said = probability(p);
     if said.starts_with('<') { said } else { format!("= {said}") }
-}
-
-fn bounds_said(effect: &Effect) -> String {
-    if effect.gain_lower.is_none() && effect.gain_upper.is_none() {
-        return "no bounds: too few runs".to_owned();
-    }
-    between(effect.metric, effect.gain_lower, effect.gain_upper)
 }
 
 fn between(metric: Metric, lo: Option<Amount>, hi: Option<Amount>) -> String {

@@ -39,10 +39,12 @@ fn trial(
     let mut data = Dataset::default();
     let n = 400 + u64::from(block) + u64::try_from(arm).unwrap();
     add_lane(&mut data, LANE, n, 50 * MS, 64);
+    // Runs differ, whatever the arm.
+    let noise = i64::from(block * 7 % 5) * MS / 2 + i64::try_from(arm * 3 % 4).unwrap() * MS / 3;
     for trace in &mut data.traces {
         let later: Vec<_> = trace.stamps.iter().map(|(hop, stamp)| (hop, stamp.clone())).collect();
         for (hop, stamp) in later.into_iter().filter(|(hop, _)| *hop >= Hop::AiReceived) {
-            trace.stamps.set(hop, &stamp.clock, stamp.ns + slower + i64::from(block) * MS / 20);
+            trace.stamps.set(hop, &stamp.clock, stamp.ns + slower + noise);
         }
     }
     if let Some(every) = lose {

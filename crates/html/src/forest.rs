@@ -3,14 +3,14 @@
 use crate::chart::{Chart, WIDTH, across, label, line, path, rectangle};
 use crate::markup::{Markup, Px};
 use crate::scale::{Scale, number, time_ticks};
-use crate::words::{count_of, float, short};
+use crate::words::{between, count_of, float, short};
 use hopwatch_analysis::{Amount, Comparison, Contrast, Effect, Factor, Metric};
 use std::fmt::Write;
 
 const LEFT: f64 = 270.0;
 const RIGHT: f64 = WIDTH - 200.0;
 const TOP: f64 = 40.0;
-const ROW: f64 = 42.0;
+const ROW: f64 = 50.0;
 /// A group's name.
 const GROUP: f64 = 22.0;
 /// An arrow that points beyond the axis is at least that long.
@@ -96,12 +96,11 @@ fn forest(m: &mut Markup, id: &str, title: &str, lines: &[Line<'_>], margin: Opt
     let all =
         |of: fn(f64, f64) -> f64| lines.iter().flat_map(|line| ends(line.effect)).fold(0.0, of);
     let (lo, hi) = (all(f64::min), all(f64::max));
-    let scale = match margin {
-        Some(margin) => Scale::of_differences((lo, hi), margin, (LEFT, RIGHT)),
-        None => {
-            let pad = ((hi - lo) * 0.08).max(0.001);
-            Scale::linear((lo - pad, hi + pad), (LEFT, RIGHT))
-        }
+    let scale = if let Some(margin) = margin {
+        Scale::of_differences((lo, hi), margin, (LEFT, RIGHT))
+    } else {
+        let pad = ((hi - lo) * 0.08).max(0.001);
+        Scale::linear((lo - pad, hi + pad), (LEFT, RIGHT))
     };
     let heads: Vec<bool> =
         (0..lines.len()).map(|i| i == 0 || lines[i].group != lines[i - 1].group).collect();
@@ -204,18 +203,30 @@ fn row(m: &mut Markup, top: f64, of_row: &Line<'_>, scale: &Scale) {
     if let Some(at) = finite.map(|gain| scale.at(gain.0)) {
         m.void("circle", &[("cx", &Px(at)), ("cy", &Px(middle)), ("r", &5), ("class", &"dot")]);
     }
-    label(m, (RIGHT + 14.0, middle + 1.0), "start", "row", &said(effect));
-    label(m, (RIGHT + 14.0, middle + 15.0), "start", "head", of_row.word);
-}
-
-/// The estimate alone: the interval stands in the chart and in the table.
-pub(crate) fn said(effect: &Effect) -> String {
-    gain(effect.metric, effect.gain)
+    let said = gain(effect.metric, effect.gain);
+    label(m, (RIGHT + 14.0, middle - 3.0), "start", "row", &said);
+    let bounds = bounds(effect);
+    if bounds != said {
+        label(m, (RIGHT + 14.0, middle + 11.0), "start", "tick", &short(&bounds, 31));
+    }
+    label(m, (RIGHT + 14.0, middle + 25.0), "start", "head", of_row.word);
 }
 
 /// A gain in words.
 pub(crate) fn gain(metric: Metric, amount: Option<Amount>) -> String {
     amount.map_or_else(|| "open".to_owned(), |amount| metric.said_gain(amount.0))
+}
+
+/// The one-sided 95 % bounds of a gain in words.
+pub(crate) fn bounds(effect: &Effect) -> String {
+    let said = |amount: Amount| effect.metric.said_gain(amount.0);
+    match (effect.gain_lower, effect.gain_upper) {
+        (None, None) => "no bounds: too few runs".to_owned(),
+        (Some(lo), None) => format!("≥ {}", said(lo)),
+        (None, Some(hi)) => format!("≤ {}", said(hi)),
+        (Some(lo), Some(hi)) if lo == hi => said(lo),
+        (Some(lo), Some(hi)) => between(&said(lo), &said(hi)),
+    }
 }
 
 fn caption(time: bool, scale: &Scale) -> String {
@@ -226,8 +237,8 @@ fn caption(time: bool, scale: &Scale) -> String {
         .to_owned();
     if time {
         text.push_str(
-            " SWITCH needs the whole line beyond the margin on the right, KEEP the line's right \
-             end before it.",
+            " KEEP needs the line's right end left of the margin on the right; SWITCH needs the \
+             whole line right of it, by a bound that is stricter the more pairs are compared.",
         );
     }
     if !scale.is_linear() {
