@@ -29,11 +29,13 @@ struct Announcement {
 }
 
 impl Child {
-    /// Starts the program `hopwatch-<name>` that lies beside this one.
+    /// Starts the program `hopwatch-<name>` that lies beside this one, in a network namespace if one
+    /// is named.
     pub(crate) fn start(
         name: &'static str,
         args: &[String],
         environment: &[(String, String)],
+        namespace: Option<&str>,
         logs: &Path,
     ) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("failed to find this program's own path")?;
@@ -41,7 +43,16 @@ impl Child {
         let log = logs.join(format!("{name}.log"));
         let stderr = std::fs::File::create(&log)
             .with_context(|| format!("failed to write {}", log.display()))?;
-        let mut process = Command::new(&program)
+        let mut command = match namespace {
+            // It becomes the program: its id and its signals are the program's.
+            Some(namespace) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace]).arg(&program);
+                command
+            }
+            None => Command::new(&program),
+        };
+        let mut process = command
             .args(args)
             .args(["--end-with-parent", "--log-format", "json"])
             .envs(environment.iter().map(|(key, value)| (key, value)))

@@ -1,5 +1,6 @@
 //! Asking the collector.
 
+use crate::network::Inside;
 use anyhow::Context;
 use hopwatch_kit::net::Token;
 use serde::Deserialize;
@@ -26,12 +27,18 @@ pub(crate) struct LedgerSummary {
 pub(crate) struct Collector {
     base: String,
     client: reqwest::Client,
+    /// Where it can be reached from, if not from here.
+    inside: Option<Inside>,
 }
 
 impl Collector {
-    pub(crate) fn at(address: SocketAddr) -> anyhow::Result<Self> {
+    pub(crate) fn at(
+        address: SocketAddr,
+        token: &Token,
+        inside: Option<Inside>,
+    ) -> anyhow::Result<Self> {
         let mut headers = reqwest::header::HeaderMap::new();
-        if let Some(authorization) = Token::from_environment().authorization() {
+        if let Some(authorization) = token.authorization() {
             let value =
                 authorization.parse().context("HOPWATCH_TOKEN can't be put into a header")?;
             headers.insert(reqwest::header::AUTHORIZATION, value);
@@ -42,7 +49,7 @@ impl Collector {
             .default_headers(headers)
             .build()
             .context("failed to make an HTTP client")?;
-        Ok(Self { base: format!("http://{address}"), client })
+        Ok(Self { base: format!("http://{address}"), client, inside })
     }
 
     pub(crate) async fn status(&self) -> anyhow::Result<Status> {
@@ -52,9 +59,16 @@ impl Collector {
 
     async fn get(&self, path: &str) -> anyhow::Result<String> {
         let url = format!("{}{path}", self.base);
-        let reply =
-            self.client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
-        let text = reply.with_context(|| format!("failed to ask {url}"))?.text().await;
-        text.with_context(|| format!("failed to read the reply of {url}"))
+        let asking = ask(self.client.clone(), url);
+        match &self.inside {
+            Some(inside) => inside.run(asking).await?,
+            None => asking.await,
+        }
     }
+}
+
+async fn ask(client: reqwest::Client, url: String) -> anyhow::Result<String> {
+    let reply = client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
+    let text = reply.with_context(|| format!("failed to ask {url}"))?.text().await;
+    text.with_context(|| format!("failed to read the reply of {url}"))
 }

@@ -2,16 +2,20 @@
 
 mod args;
 mod child;
+mod compare;
 mod dataset;
 mod domain;
 mod environment;
 mod fetch;
 mod files;
+mod interrupts;
 mod measure;
+mod network;
 mod progress;
 mod report;
 mod respond;
 mod run_file;
+mod settings;
 mod stack;
 
 use args::{Cli, Command};
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Up(up) => measure::up(up).await,
             Command::Run(run) => measure::run(run).await,
+            Command::Compare(compare) => compare::compare(*compare).await,
             Command::Respond(respond) => respond::run(respond).await,
             Command::Report(report) => report::command(&report),
         }

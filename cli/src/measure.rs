@@ -4,16 +4,20 @@ use crate::args::{Pipeline, Run, Up, Usage};
 use crate::environment::fingerprint;
 use crate::fetch::Collector;
 use crate::files;
+use crate::interrupts::Interrupts;
+use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
-use crate::stack::{Addresses, Patience, Ports, Stack, make_folders, stop_robots};
+use crate::settings::Settings;
+use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
+use hopwatch_kit::net::Token;
+use hopwatch_model::lane::LaneSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long messages under way may take to end after the robots did.
 const SETTLE: Duration = Duration::from_secs(8);
@@ -27,10 +31,16 @@ const LIFE_SIGN: Duration = Duration::from_secs(5);
 /// What to measure.
 struct Plan {
     pipeline: Pipeline,
+    /// None: the programs' own keys describe the only one.
+    lanes: Vec<LaneSpec>,
     ports: Ports,
     /// `None`: until Ctrl-C.
     time: Option<Duration>,
     simulate: bool,
+    /// `None`: on this host's own network.
+    network: Option<Asked>,
+    /// End when standard input does.
+    end_with_parent: bool,
     budget: Budget,
     /// Somebody set the budget.
     judged: bool,
@@ -38,13 +48,22 @@ struct Plan {
 
 /// `hopwatch up`.
 pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
+    if up.loss.is_some() {
+        let text = "`hopwatch up` can't lose packets: its live page is on this host's network, and the \
+                    services would not be; measure with `hopwatch run --loss SHARE`";
+        return Err(Usage(text.to_owned()).into());
+    }
+    let settings = Settings::load(up.pipeline.config.as_deref())?;
     let page = up.page_port;
     let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
     let plan = Plan {
+        lanes: settings.lanes(&up.pipeline, !up.no_sim, true)?,
         pipeline: up.pipeline,
         ports,
         time: None,
         simulate: !up.no_sim,
+        network: None,
+        end_with_parent: false,
         budget: Budget::default(),
         // `up` shows, and judges nothing.
         judged: false,
@@ -54,8 +73,12 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
 
 /// `hopwatch run`.
 pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
+    let settings = Settings::load(run.pipeline.config.as_deref())?;
     let plan = Plan {
-        budget: run.budget.budget()?,
+        lanes: settings.lanes(&run.pipeline, !run.no_sim, false)?,
+        network: network_of(&run)?,
+        end_with_parent: run.end_with_parent,
+        budget: settings.budget(&run.budget)?,
         judged: true,
         ports: Ports::free(run.page_port),
         time: Some(run.duration),
@@ -65,24 +88,51 @@ pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
     measure(plan).await
 }
 
+/// The network that is asked for, if the rest of the command line leaves it possible.
+fn network_of(run: &Run) -> Result<Option<Asked>, Usage> {
+    let asked = run.network.asked()?;
+    let elsewhere = [
+        (run.no_sim, "--no-sim: robots of yours"),
+        (run.page_port.is_some(), "--page-port: the live page"),
+        (run.pipeline.ai_url.is_some(), "--ai-url: your AI service"),
+        (run.pipeline.clock_peers.is_some(), "--clock-peers: clock responders"),
+    ];
+    match elsewhere.iter().find(|(given, _)| asked.is_some() && *given) {
+        None => Ok(asked),
+        Some((_, what)) => {
+            Err(Usage(format!("{what} would not be on the network that --loss or --delay makes")))
+        }
+    }
+}
+
 async fn measure(plan: Plan) -> anyhow::Result<u8> {
-    let mut interrupts = Interrupts::new()?;
+    let mut interrupts = Interrupts::new(plan.end_with_parent)?;
+    tokio::task::spawn_blocking(sweep_and_say).await.context("failed to sweep")?;
     let started = SystemTime::now();
     let out = out_folder(&plan.pipeline, started)?;
+    let namespaces = match plan.network.clone() {
+        Some(asked) => {
+            let making = tokio::task::spawn_blocking(move || Namespaces::make(&asked));
+            Some(making.await.context("failed to make network namespaces")??)
+        }
+        None => None,
+    };
     let logs = make_folders(&out)?;
-    let ros = ros_environment(&plan);
+    let token = token(namespaces.is_some());
+    let ros = ros_environment(&plan, &token);
     let since = humantime::format_rfc3339_seconds(started).to_string();
     let file = RunFile::new(since, fingerprint(&ros), &plan.budget, plan.judged);
     let mut run = UnderWay::begin(out, file)?;
     let clock = Instant::now();
     let mut stack = Stack::default();
     let database = run.out.join(files::DATABASE);
+    let site = Site { environment: &ros, logs: &logs, namespaces: namespaces.as_ref() };
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, plan.ports, &ros, &logs, &database) => starting,
+        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &database) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
-    let begun = starting.and_then(|addresses| begin(&plan, &mut stack, &addresses, &ros, &logs));
+    let begun = starting.and_then(|addresses| begin(&plan, &mut stack, &addresses, &site, &token));
     let collector = match begun {
         Ok(collector) => collector,
         Err(error) => {
@@ -108,7 +158,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     };
     let out = run.out.display().to_string();
     let code = tokio::select! {
-        code = finish(stack, patience, run, &ended) => code?,
+        code = finish(stack, patience, run, &ended, namespaces) => code?,
         // Asked again while the end itself hangs: dropped children are killed.
         _ = interrupts.next() => anyhow::bail!("stopped at once; nothing was reported"),
     };
@@ -121,18 +171,22 @@ fn begin(
     plan: &Plan,
     stack: &mut Stack,
     addresses: &Addresses,
-    ros: &[(String, String)],
-    logs: &Path,
+    site: &Site<'_>,
+    token: &Token,
 ) -> anyhow::Result<Collector> {
     if let Some(page) = addresses.page {
         // The line that people and scripts look for.
         writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
     }
     if plan.simulate {
-        stack.start_robots(&plan.pipeline, plan.time, ros, logs)?;
+        stack.start_robots(&plan.pipeline, &plan.lanes, plan.time, site)?;
     } else {
         let of = |key: &str, default: &str| {
-            let own = ros.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            let own = site
+                .environment
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, value)| value.clone());
             own.or_else(|| std::env::var(key).ok()).unwrap_or_else(|| default.to_owned())
         };
         eprintln!(
@@ -142,7 +196,9 @@ fn begin(
             of("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
         );
     }
-    Collector::at(addresses.collector)
+    let file = site.namespaces.map(|all| all.file(Place::Services));
+    let inside = file.map(|file| Inside::enter(&file)).transpose()?;
+    Collector::at(addresses.collector, token, inside)
 }
 
 /// How the measurement ended.
@@ -231,13 +287,19 @@ async fn finish(
     patience: Patience,
     mut run: UnderWay,
     ended: &Ended,
+    namespaces: Option<Namespaces>,
 ) -> anyhow::Result<u8> {
     let end = if matches!(ended, Ended::Failed(_)) { End::Failed } else { End::InOrder };
     run.end(end, ended.reason());
     stack.stop_senders(patience).await;
     stack.stop(patience).await;
-    run.write_or_warn();
-    let making = tokio::task::spawn_blocking(move || report::make(&run.out));
+    let making = tokio::task::spawn_blocking(move || {
+        if let Some(namespaces) = namespaces {
+            run.network(namespaces.counted());
+        }
+        run.write_or_warn();
+        report::make(&run.out)
+    });
     // Its folder is our own: nothing that is wrong with it is a matter of usage.
     let made = making.await.context("nothing can be reported")?;
     made.map_err(|error| anyhow::anyhow!("nothing can be reported: {error:#}"))
@@ -262,10 +324,25 @@ fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
+/// What the services show each other. On addresses beyond loopback they listen with one only,
+/// though nobody else is on this network.
+fn token(needed: bool) -> Token {
+    let given = Token::from_environment();
+    let none = given.authorization().is_none();
+    if needed && none { Token::some(&uuid::Uuid::new_v4().to_string()) } else { given }
+}
+
 /// Nothing leaves this machine, and simulated robots meet nobody else's.
-fn ros_environment(plan: &Plan) -> Vec<(String, String)> {
+fn ros_environment(plan: &Plan, token: &Token) -> Vec<(String, String)> {
     let mut environment = Vec::new();
-    if std::env::var_os("ROS_AUTOMATIC_DISCOVERY_RANGE").is_none() {
+    if plan.network.is_some() {
+        // The range is that of the namespaces. Shared memory would be a way around the network.
+        environment.push(("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), "SUBNET".to_owned()));
+        environment.push(("FASTDDS_BUILTIN_TRANSPORTS".to_owned(), "UDPv4".to_owned()));
+        if let Some(token) = token.secret() {
+            environment.push(("HOPWATCH_TOKEN".to_owned(), token.to_owned()));
+        }
+    } else if std::env::var_os("ROS_AUTOMATIC_DISCOVERY_RANGE").is_none() {
         environment.push(("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), "LOCALHOST".to_owned()));
     }
     let given = plan.pipeline.domain.map(|domain| domain.to_string());
@@ -277,30 +354,4 @@ fn ros_environment(plan: &Plan) -> Vec<(String, String)> {
         environment.push(("ROS_DOMAIN_ID".to_owned(), domain));
     }
     environment
-}
-
-/// SIGINT, SIGTERM and SIGHUP (the terminal was closed).
-struct Interrupts {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Interrupts {
-    fn new() -> anyhow::Result<Self> {
-        let of = |kind| signal(kind).context("failed to listen for signals");
-        Ok(Self {
-            interrupt: of(SignalKind::interrupt())?,
-            terminate: of(SignalKind::terminate())?,
-            hangup: of(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.interrupt.recv() => "Ctrl-C",
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.hangup.recv() => "SIGHUP",
-        }
-    }
 }

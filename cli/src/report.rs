@@ -1,11 +1,12 @@
 //! `hopwatch report`, and the end of `hopwatch run`: from the folder of a run to its report.
 
 use crate::args::{Report, Usage};
+use crate::compare;
 use crate::dataset::Gathering;
 use crate::files;
 use crate::run_file::{End, RunFile};
 use anyhow::Context;
-use hopwatch_analysis::{report, table};
+use hopwatch_analysis::{Dataset, report, table};
 use hopwatch_archive::{ArchiveError, Reader};
 use hopwatch_kit::service::exit;
 use std::io::{BufWriter, ErrorKind, Write};
@@ -15,6 +16,13 @@ use std::path::Path;
 pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
     if !args.folder.is_dir() {
         return Err(Usage(format!("{} is no folder", args.folder.display())).into());
+    }
+    if compare::is_in(&args.folder) {
+        if args.records {
+            let text = "an experiment has no records of its own: name one of its trials";
+            return Err(Usage(text.to_owned()).into());
+        }
+        return compare::report(&args.folder);
     }
     if args.records {
         print_records(&args.folder)?;
@@ -29,12 +37,8 @@ pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
 /// run. The same folder gives the same bytes.
 pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
     let run = RunFile::read(folder)?;
-    let reader = open(folder)?;
-    let mut gathering = Gathering::default();
-    reader.by_source(|line| gathering.take(line)).map_err(|error| at_fault(folder, error))?;
-    let (data, messages_not_kept) = gathering.end();
-    let info = run.info(reader.run_id().to_owned(), messages_not_kept);
-    drop(reader);
+    let Gathered { data, run_id, messages_not_kept } = gather(folder)?;
+    let info = run.info(run_id, messages_not_kept);
     let report = report(&data, info, run.environment(), &run.budget());
     // Shown first: a folder that is gone must not take the summary with it.
     print(|out| write!(out, "{}", table(&report)))?;
@@ -49,6 +53,22 @@ pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
         (_, exit::BUDGET_MISSED) if !run.judged() => exit::OK,
         (_, code) => code,
     })
+}
+
+/// What the records of a run tell.
+pub(crate) struct Gathered {
+    pub(crate) data: Dataset,
+    run_id: String,
+    messages_not_kept: u64,
+}
+
+/// Reads all records of a run's folder.
+pub(crate) fn gather(folder: &Path) -> anyhow::Result<Gathered> {
+    let reader = open(folder)?;
+    let mut gathering = Gathering::default();
+    reader.by_source(|line| gathering.take(line)).map_err(|error| at_fault(folder, error))?;
+    let (data, messages_not_kept) = gathering.end();
+    Ok(Gathered { data, run_id: reader.run_id().to_owned(), messages_not_kept })
 }
 
 /// The records as NDJSON.
@@ -79,7 +99,7 @@ impl From<ArchiveError> for Stop {
 }
 
 /// Prints on standard output; whoever reads it may have had enough.
-fn print(
+pub(crate) fn print(
     write: impl FnOnce(&mut std::io::StdoutLock<'_>) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();

@@ -3,7 +3,7 @@
 use crate::args::Usage;
 use crate::files;
 use anyhow::Context;
-use hopwatch_analysis::{Budget, RunInfo};
+use hopwatch_analysis::{Budget, Network, RunInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,9 @@ pub(crate) struct RunFile {
     judged: bool,
     budget: BudgetFile,
     environment: BTreeMap<String, String>,
+    /// The network that was made to lose packets, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<Network>,
 }
 
 /// How a run ended.
@@ -85,6 +88,7 @@ impl RunFile {
                 min_delivered: budget.min_delivered,
             },
             environment,
+            network: None,
         }
     }
 
@@ -120,6 +124,7 @@ impl RunFile {
             command: self.command.clone(),
             interrupted,
             messages_not_kept,
+            network: self.network.clone(),
         }
     }
 
@@ -137,6 +142,11 @@ impl RunFile {
         self.environment.clone()
     }
 
+    /// It ended in order, and nobody stopped it before.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.end == End::InOrder && self.interrupted.is_none()
+    }
+
     pub(crate) fn end(&self) -> End {
         self.end
     }
@@ -144,6 +154,11 @@ impl RunFile {
     pub(crate) fn judged(&self) -> bool {
         self.judged
     }
+}
+
+/// Whether a folder is that of a run.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    folder.join(NAME).exists()
 }
 
 /// A run that is under way, and its file.
@@ -177,6 +192,11 @@ impl UnderWay {
         self.set_duration();
         self.file.end = end;
         self.file.interrupted = interrupted;
+    }
+
+    /// The network that it was measured on.
+    pub(crate) fn network(&mut self, network: Network) {
+        self.file.network = Some(network);
     }
 
     /// What was stored is reported even if this can't be.

@@ -2,7 +2,9 @@
 
 use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
-use std::net::SocketAddr;
+use crate::network::{Namespaces, Place, address_of};
+use hopwatch_model::lane::LaneSpec;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -66,6 +68,36 @@ impl Ports {
     }
 }
 
+/// How long robots stay after their last message where packets are lost: Fast DDS asks for what is
+/// missing every 3 s (METHOD 19), and their last census may be among it.
+const LOSSY_LINGER: &str = "7s";
+
+/// Where the programs run.
+pub(crate) struct Site<'a> {
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) logs: &'a Path,
+    /// `None`: on this host's own network.
+    pub(crate) namespaces: Option<&'a Namespaces>,
+}
+
+impl Site<'_> {
+    fn start(&self, name: &'static str, args: &[String]) -> anyhow::Result<Child> {
+        let place = match name {
+            "robot-sim" => Place::Robot,
+            "gateway" => Place::Gateway,
+            _ => Place::Services,
+        };
+        let namespace = self.namespaces.map(|all| all.name(place));
+        Child::start(name, args, self.environment, namespace.as_deref(), self.logs)
+    }
+
+    /// What a program listens on.
+    fn address(&self, name: &str) -> IpAddr {
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        self.namespaces.map_or(here, |_| address_of(name))
+    }
+}
+
 /// The running pipeline. Whatever has been started is in here, so that it can be stopped in order
 /// at any moment.
 #[derive(Default)]
@@ -87,23 +119,24 @@ impl Stack {
     pub(crate) async fn start(
         &mut self,
         pipeline: &Pipeline,
+        lanes: &[LaneSpec],
         ports: Ports,
-        environment: &[(String, String)],
-        logs: &Path,
+        site: &Site<'_>,
         database: &Path,
     ) -> anyhow::Result<Addresses> {
         let common = common(pipeline);
         let start = |name: &'static str, port: u16, own: &[String]| {
             let mut args = common.clone();
-            args.extend([s("--listen"), format!("127.0.0.1:{port}")]);
+            args.extend([s("--listen"), SocketAddr::new(site.address(name), port).to_string()]);
             args.extend_from_slice(own);
-            Child::start(name, &args, environment, logs)
+            site.start(name, &args)
         };
         let services = &mut self.services;
         let keep = [flag("database", database.display())];
         let collector = listening(services, start("collector", ports.collector, &keep)?).await?;
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let mut own = gateway_args(pipeline);
+        own.extend(lanes_arg(lanes));
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
@@ -133,9 +166,9 @@ impl Stack {
     pub(crate) fn start_robots(
         &mut self,
         pipeline: &Pipeline,
+        lanes: &[LaneSpec],
         time: Option<Duration>,
-        environment: &[(String, String)],
-        logs: &Path,
+        site: &Site<'_>,
     ) -> anyhow::Result<()> {
         let mut args = common(pipeline);
         args.extend(
@@ -145,6 +178,7 @@ impl Stack {
                 given("qos", pipeline.qos.as_ref().map(name)),
                 given("payload-bytes", pipeline.payload_bytes.as_ref()),
                 given("topic", pipeline.topic.as_ref()),
+                lanes_arg(lanes),
             ]
             .into_iter()
             .flatten(),
@@ -152,7 +186,10 @@ impl Stack {
         if let Some(time) = time {
             args.extend([s("--for"), format!("{}ms", time.as_millis())]);
         }
-        self.robots = Some(Child::start("robot-sim", &args, environment, logs)?);
+        if site.namespaces.is_some_and(Namespaces::lose_messages) {
+            args.push(flag("linger", LOSSY_LINGER));
+        }
+        self.robots = Some(site.start("robot-sim", &args)?);
         Ok(())
     }
 
@@ -254,6 +291,11 @@ fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Gateway and robots read the same lanes.
+fn lanes_arg(lanes: &[LaneSpec]) -> Option<String> {
+    (!lanes.is_empty()).then(|| flag("lanes", LaneSpec::join(lanes)))
 }
 
 fn s(text: &str) -> String {

@@ -96,6 +96,8 @@ namespaces_can_be_had() {
     {
         ip netns exec "$name" iptables -A OUTPUT -p udp -m statistic --mode random \
             --probability 0.5 -j DROP &&
+            ip netns exec "$name" iptables -t mangle -A PREROUTING -m statistic --mode random \
+                --probability 0.5 -j DROP &&
             unshare --time true &&
             unshare --mount --propagation private mount -t tmpfs tmpfs /dev/shm
     } 2>/dev/null || code=1

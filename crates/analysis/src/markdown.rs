@@ -34,6 +34,9 @@ pub fn markdown(report: &Report) -> String {
             ),
         );
     }
+    if let Some(network) = &run.network {
+        put(&mut out, &format!("\n{}.", cell(&network.said())));
+    }
     let verdict = &report.verdict;
     put(&mut out, &format!("\n**{}**: {}\n", verdict.decision, cell(&verdict.reason)));
     let judged = if report.budget.passed { "kept" } else { "MISSED" };
@@ -44,6 +47,12 @@ pub fn markdown(report: &Report) -> String {
         put(&mut out, &format!("| {name} | {limit} | {measured} | {mark} |"));
     }
     report.lanes.iter().for_each(|lane| of_lane(&mut out, lane));
+    if let Some(shadow) = &report.shadow {
+        put(&mut out, "\n## Other links\n");
+        for text in shadow.said() {
+            put(&mut out, &format!("- {}", cell(&text)));
+        }
+    }
     let pages = page_lines(report);
     if !pages.is_empty() {
         put(&mut out, "\n## Pages\n");

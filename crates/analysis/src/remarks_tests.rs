@@ -53,6 +53,7 @@ fn texts(lane: LaneReport) -> [String; 2] {
         verdict: Verdict { decision: "INCONCLUSIVE", reason: String::new() },
         broadcasters: vec![],
         clients: vec![],
+        shadow: None,
         events: vec![],
     };
     let table = table(&report);

@@ -7,9 +7,11 @@ use crate::decompose::decompose;
 use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
+use crate::network::Network;
+use crate::shadow::Shadow;
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
-    PeerExchange, Trace, TraceId,
+    PeerExchange, Probe, Trace, TraceId,
 };
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -37,6 +39,8 @@ pub struct Dataset {
     pub broadcasters: Vec<BroadcasterCounters>,
     /// What clock responders answered.
     pub peers: Vec<PeerExchange>,
+    /// Shadow probes.
+    pub probes: Vec<Probe>,
     /// What became of the messages for each page.
     pub pages: Vec<ClientCounters>,
     /// What else happened.
@@ -90,6 +94,9 @@ pub struct RunInfo {
     pub interrupted: Option<String>,
     /// Messages beyond what the collector keeps: in the ledger, not in the figures.
     pub messages_not_kept: u64,
+    /// The network that was made to lose packets, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 /// What the run says on the question of replacing HTTP.
@@ -122,6 +129,8 @@ pub struct Report {
     pub broadcasters: Vec<BroadcasterCounters>,
     /// The same for each page, by its name.
     pub clients: Vec<ClientCounters>,
+    /// What other links would change, by shadow probes; `null` without probes.
+    pub shadow: Option<Shadow>,
     /// What else happened.
     pub events: Vec<Event>,
 }
@@ -180,6 +189,7 @@ pub fn report(
         environment,
         broadcasters,
         clients: pages(&data.pages),
+        shadow: Shadow::of(&data.probes),
         events,
     }
 }

@@ -45,6 +45,11 @@ impl Token {
         self.0.as_ref().map(|token| format!("Bearer {token}"))
     }
 
+    /// Itself, to hand it on to a program of ours.
+    pub fn secret(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
     /// Whether a request with these headers may come in. Compared in constant time.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(expected) = self.authorization() else {

@@ -1,0 +1,106 @@
+//! The network that a run made between its programs, to lose packets for real.
+
+use crate::units::maybe;
+use hopwatch_model::Ns;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// A network of namespaces: what was asked of it, and what it really did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// The share of the packets that was to be lost on the chosen legs, 0 to 1.
+    pub loss: f64,
+    /// By how much each packet was to be late on the chosen legs, one way.
+    pub delay_ns: Ns,
+    /// How far that was to vary, to either side.
+    pub jitter_ns: Ns,
+    /// What went over each leg.
+    pub legs: Vec<NetworkLeg>,
+}
+
+/// What went over one leg, both ways together, as the receivers' kernels counted it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkLeg {
+    /// Its name: `ros`, `ai` or `web`.
+    pub leg: String,
+    /// It is one of those that packets were to be lost on.
+    pub lossy: bool,
+    /// IP packets that arrived, those that were then dropped among them. A message that is longer
+    /// than 1.5 kB is several.
+    pub packets: u64,
+    /// Of these, dropped.
+    pub dropped: u64,
+}
+
+impl Network {
+    /// In a sentence.
+    pub fn said(&self) -> String {
+        let lossy: Vec<&NetworkLeg> = self.legs.iter().filter(|leg| leg.lossy).collect();
+        let names: Vec<&str> = lossy.iter().map(|leg| leg.leg.as_str()).collect();
+        let on = if names.is_empty() { "no leg".to_owned() } else { names.join(", ") };
+        let mut said = format!("network: {} of the packets to be lost on {on}", percent(self.loss));
+        if self.delay_ns > 0 {
+            let _infallible = write!(said, ", each late by {}", maybe(Some(self.delay_ns)));
+        }
+        if self.jitter_ns > 0 {
+            let _infallible = write!(said, " ± {}", maybe(Some(self.jitter_ns)));
+        }
+        if lossy.iter().all(|leg| leg.packets == 0) {
+            said.push_str("; what really was lost is not known");
+            return said;
+        }
+        let of = |leg: &&NetworkLeg| format!("{} {} of {}", leg.leg, leg.dropped, leg.packets);
+        let legs: Vec<String> = lossy.iter().map(of).collect();
+        let _infallible = write!(said, "; really dropped: {}", legs.join(", "));
+        said
+    }
+
+    /// Packets that were dropped on all legs.
+    pub fn dropped(&self) -> u64 {
+        self.legs.iter().map(|leg| leg.dropped).sum()
+    }
+}
+
+/// A share in percent, with as many digits as it has.
+fn percent(share: f64) -> String {
+    // 0.07 × 100 is 7.000000000000001.
+    let rounded = (share * 1e8).round() / 1e6;
+    format!("{rounded} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leg(name: &str, lossy: bool, packets: u64, dropped: u64) -> NetworkLeg {
+        NetworkLeg { leg: name.to_owned(), lossy, packets, dropped }
+    }
+
+    #[test]
+    fn what_was_asked_and_what_was_done_are_said_apart() {
+        let network = Network {
+            loss: 0.07,
+            legs: vec![leg("ros", true, 400, 31), leg("ai", true, 90, 5), leg("web", false, 80, 0)],
+            ..Network::default()
+        };
+        assert_eq!(
+            network.said(),
+            "network: 7 % of the packets to be lost on ros, ai; really dropped: ros 31 of 400, \
+             ai 5 of 90"
+        );
+        assert_eq!(network.dropped(), 36);
+    }
+
+    #[test]
+    fn nothing_is_claimed_without_counters() {
+        let network = Network {
+            loss: 0.005,
+            delay_ns: 2_000_000,
+            jitter_ns: 500_000,
+            legs: vec![leg("ros", true, 0, 0)],
+        };
+        let said = network.said();
+        assert!(said.contains("0.5 %") && said.contains("not known"), "{said}");
+        assert!(said.contains("late by 2.000 ms ± 500 µs"), "{said}");
+    }
+}
