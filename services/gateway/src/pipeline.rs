@@ -161,39 +161,52 @@ impl Pipeline {
 /// Where the stamps of a call belong.
 struct Hops {
     connecting: Hop,
+    first_sent: Hop,
     sent: Hop,
     received: Hop,
     begun: Option<Hop>,
     done: Hop,
+    resent: Hop,
     ended: Hop,
 }
 
 const AI: Hops = Hops {
     connecting: Hop::AiConnecting,
+    first_sent: Hop::AiFirstSent,
     sent: Hop::AiSent,
     received: Hop::AiReceived,
     begun: Some(Hop::AiBegun),
     done: Hop::AiDone,
+    resent: Hop::AiResent,
     ended: Hop::AiAnswered,
 };
 
 const WEB: Hops = Hops {
     connecting: Hop::WebConnecting,
+    first_sent: Hop::WebFirstSent,
     sent: Hop::WebSent,
     received: Hop::WebReceived,
     begun: None,
     done: Hop::WebDone,
+    resent: Hop::WebResent,
     ended: Hop::WebAcked,
 };
 
 /// Puts a call's stamps into the trace. Only a whole reply has an end and a service's stamps.
 fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
-    let stamps = &mut trace.stamps;
-    if let Some(ns) = call.connecting {
-        stamps.set(hops.connecting, clock, ns);
+    match hops.begun {
+        Some(_) => trace.ai_retries = call.retries,
+        None => trace.web_retries = call.retries,
     }
-    if let Some(ns) = call.sent {
-        stamps.set(hops.sent, clock, ns);
+    let stamps = &mut trace.stamps;
+    for (hop, ns) in [
+        (hops.connecting, call.connecting),
+        (hops.first_sent, call.first_sent),
+        (hops.sent, call.sent),
+    ] {
+        if let Some(ns) = ns {
+            stamps.set(hop, clock, ns);
+        }
     }
     let Ok(reply) = &call.result else {
         stamps.set(Hop::Failed, clock, call.ended);
@@ -206,6 +219,9 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
             stamps.set(hop, &served.clock, begun);
         }
         stamps.set(hops.done, &served.clock, served.done);
+        if let Some(resent) = served.resent {
+            stamps.set(hops.resent, &served.clock, resent);
+        }
     }
     let round_trip = call.ended.saturating_sub(call.sent.unwrap_or(call.ended));
     let possible = |&(wait, rest): &(Ns, Ns)| is_possible(wait.saturating_add(rest), round_trip);
