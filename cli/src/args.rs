@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_analysis::Budget;
+use hopwatch_link::LinkKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -125,7 +126,7 @@ pub(crate) struct Pipeline {
     pub(crate) ai_url: Option<String>,
     /// Link to both services [default: http1]
     #[arg(long, value_enum)]
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<LinkKind>,
     /// Messages that the gateway works on at once [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) in_flight: Option<usize>,
@@ -196,12 +197,6 @@ fn ns(flag: &str, ms: f64) -> Result<i64, Usage> {
 pub(crate) enum Qos {
     Reliable,
     BestEffort,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Link {
-    Http1,
-    Http1Fresh,
 }
 
 /// The name that the services know a value by.

@@ -3,30 +3,11 @@
 use anyhow::ensure;
 use clap::ValueEnum;
 use hopwatch_kit::config::Refused;
+use hopwatch_link::LinkKind;
 use hopwatch_tap::Qos;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
-
-/// Which link carries requests to the services.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkKind {
-    /// HTTP/1.1, connections kept open.
-    Http1,
-    /// HTTP/1.1, a connection for each request.
-    Http1Fresh,
-}
-
-impl LinkKind {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http1 => "http1",
-            Self::Http1Fresh => "http1-fresh",
-        }
-    }
-}
 
 /// The topic's QoS, by the two names that S1 compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]

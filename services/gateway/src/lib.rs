@@ -7,6 +7,7 @@
 pub mod config;
 mod deferred;
 pub mod intake;
+mod links;
 mod message;
 mod peers;
 pub mod pipeline;
@@ -19,7 +20,6 @@ pub use config::{Config, Flags};
 
 use anyhow::Context;
 use axum::Router;
-use config::LinkKind;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
@@ -51,38 +51,25 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let peers = Peer::parse_all(&config.clock_peers)
         .map_err(|error| Refused(format!("clock_peers: {error}")))?;
     let listener = net::bind(config.listen, &token).await?;
-    let http = |url: &str, fresh: bool, token: &Token| -> anyhow::Result<Http1> {
-        let target = Target::parse(url).map_err(|error| Refused(error.to_string()))?;
-        let max_reply_bytes = config.max_reply_bytes;
-        let link = Http1Config {
-            fresh,
-            max_reply_bytes,
-            token: token.clone(),
-            ..Http1Config::new(target)
-        };
-        Ok(Http1::new(link, Arc::clone(&clock) as Arc<dyn Clock>)?)
+    let any_clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(&clock);
+    let link = |url: &str, token: &Token| {
+        links::open(config.link, url, token, config.max_reply_bytes, &any_clock)
     };
-    let fresh = config.link == LinkKind::Http1Fresh;
     // Somebody else's AI service must not get our token.
     let ai_token = if config.ai_gets_token { token.clone() } else { Token::none() };
-    let ai = http(&config.ai_url, fresh, &ai_token)?;
-    let web = http(&config.web_url, fresh, &token)?;
-    for (name, link) in [("AI", &ai), ("web", &web)] {
-        // Not yet there is no error: each message says so for itself.
-        if let Err(error) = link.warm().await {
-            tracing::warn!("the {name} service can't be reached yet: {error}");
-        }
-    }
+    let ai = link(&config.ai_url, &ai_token)?;
+    let web = link(&config.web_url, &token)?;
+    links::warm("AI", &*ai).await;
+    links::warm("web", &*web).await;
     let records_end = Shutdown::new();
     let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
     let (records, sending) = RecordSender::start(
-        http(&config.collector_url, false, &token)?,
+        to_collector(&config, &token, &any_clock)?,
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );
     let recording = Arc::new(Recording::new(config.record_traces, records.clone()));
-    let pipeline =
-        assemble(&config, Arc::clone(&clock), Arc::new(ai), Arc::new(web), Arc::clone(&recording));
+    let pipeline = assemble(&config, Arc::clone(&clock), ai, web, Arc::clone(&recording));
     let (workers, _) = config.capacity();
     records.send(Record::Lane(LaneRecord {
         lane: pipeline.lane.clone(),
@@ -131,6 +118,14 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     tapped.context("failed to take from ROS 2")?;
     anyhow::ensure!(!failed, "the subscription to ROS 2 ended by itself");
     Ok(())
+}
+
+fn to_collector(config: &Config, token: &Token, clock: &Arc<dyn Clock>) -> anyhow::Result<Http1> {
+    let target =
+        Target::parse(&config.collector_url).map_err(|error| Refused(error.to_string()))?;
+    let max_reply_bytes = config.max_reply_bytes;
+    let link = Http1Config { max_reply_bytes, token: token.clone(), ..Http1Config::new(target) };
+    Ok(Http1::new(link, Arc::clone(clock))?)
 }
 
 fn assemble(
