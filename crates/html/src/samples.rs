@@ -54,6 +54,8 @@ fn message(lane: &str, number: u64, at: Ns, ai: Ns, chance: &mut impl Rng) -> Tr
         stamps,
         ai_served_ns: None,
         web_served_ns: None,
+        ai_retries: 0,
+        web_retries: 0,
         wall_offset_ns: None,
         header_time: None,
         wall_half_width_ns: 0,
