@@ -3,7 +3,7 @@
 use crate::compare::Compare;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hopwatch_analysis::Budget;
+use hopwatch_model::lane::LaneSpec;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -114,11 +114,22 @@ pub(crate) struct Pipeline {
     /// How many robots, at most 1000 [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) robots: Option<u32>,
-    /// QoS of the topic [default: best-effort]
+    /// A lane, which is a condition under measurement; given several times, they run side by side:
+    /// [name=NAME,][qos=]best-effort|reliable[,depth=N][,link=LINK][,topic=/T][,payload=BYTES].
+    /// Lanes that differ only in the link get the very same messages; of others, robots publish the
+    /// same messages on a topic each, in alternating order [default: of `up` with simulated robots
+    /// best-effort and reliable, else one of --qos, --link and --payload-bytes]
+    #[arg(
+        long = "lane",
+        value_name = "SPEC",
+        conflicts_with_all = ["qos", "link", "payload_bytes"]
+    )]
+    pub(crate) lanes: Vec<LaneSpec>,
+    /// QoS of the topic, with one lane [default: best-effort]
     #[arg(long, value_enum)]
     pub(crate) qos: Option<Qos>,
-    /// Serialized size of a message, at least; at most 4000000 [default: 0]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=4_000_000))]
+    /// Serialized size of a message, at least, with one lane; at most 4000000 [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=i64::from(MOST_BYTES)))]
     pub(crate) payload_bytes: Option<u32>,
     /// Model time of the AI service [default: 1000]
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
@@ -135,13 +146,13 @@ pub(crate) struct Pipeline {
     /// An AI service of your own, instead of ours
     #[arg(long, value_name = "URL")]
     pub(crate) ai_url: Option<String>,
-    /// Link to both services [default: http1]
+    /// Link to both services, with one lane [default: http1]
     #[arg(long, value_enum)]
     pub(crate) link: Option<Link>,
-    /// Messages that the gateway works on at once [default: 64]
+    /// Messages that the gateway works on at once in each lane [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) in_flight: Option<usize>,
-    /// One message after the other, as a callback that blocks its executor does
+    /// One message after the other in each lane, as a callback that blocks its executor does
     #[arg(long)]
     pub(crate) serial: bool,
     /// Clock responders (`hopwatch respond`) on robots' hosts: ADDRESS:PORT, or
@@ -154,7 +165,8 @@ pub(crate) struct Pipeline {
     /// ROS domain; default: ROS_DOMAIN_ID, else one of our own for simulated robots, else 0
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
     pub(crate) domain: Option<u8>,
-    /// TOML file with a table for each program; flags overrule it
+    /// TOML file with a table for each program, and [hopwatch] for lanes and budgets; flags
+    /// overrule it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Folder for records and report; default: out/TIME
@@ -162,47 +174,26 @@ pub(crate) struct Pipeline {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Limits for the exit code.
-#[derive(Clone, Debug, Args)]
+/// Limits for the exit code. One that isn't given is that of the configuration, or the default.
+#[derive(Clone, Copy, Debug, Default, Args)]
 #[expect(clippy::struct_field_names, reason = "a field's name is its flag's")]
 pub(crate) struct BudgetArgs {
-    /// Limit for the mean pipeline total
-    #[arg(long, default_value_t = 2000.0, value_name = "MS")]
-    pub(crate) budget_total_ms: f64,
-    /// Limit for the mean communication: everything but AI
-    #[arg(long, default_value_t = 100.0, value_name = "MS")]
-    pub(crate) budget_communication_ms: f64,
-    /// Limit for the 99th percentile of the pipeline total
-    #[arg(long, default_value_t = 2000.0, value_name = "MS")]
-    pub(crate) budget_p99_ms: f64,
-    /// Delivered ÷ published, at least, 0 to 1
-    #[arg(long, value_name = "SHARE")]
+    /// Limit for the mean pipeline total [default: 2000]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) budget_total_ms: Option<f64>,
+    /// Limit for the mean communication: everything but AI [default: 100]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) budget_communication_ms: Option<f64>,
+    /// Limit for the 99th percentile of the pipeline total [default: 2000]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) budget_p99_ms: Option<f64>,
+    /// Delivered ÷ published, at least, 0 to 1 [default: none]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) budget_delivered: Option<f64>,
 }
 
-impl BudgetArgs {
-    pub(crate) fn budget(&self) -> Result<Budget, Usage> {
-        if let Some(share) = self.budget_delivered
-            && !(0.0..=1.0).contains(&share)
-        {
-            return Err(Usage(format!("--budget-delivered must lie between 0 and 1, not {share}")));
-        }
-        Ok(Budget {
-            total_ns: ns("--budget-total-ms", self.budget_total_ms)?,
-            communication_ns: ns("--budget-communication-ms", self.budget_communication_ms)?,
-            p99_total_ns: ns("--budget-p99-ms", self.budget_p99_ms)?,
-            min_delivered: self.budget_delivered,
-        })
-    }
-}
-
-fn ns(flag: &str, ms: f64) -> Result<i64, Usage> {
-    if !(ms.is_finite() && ms > 0.0 && ms < 1e9) {
-        return Err(Usage(format!("{flag} must be a number of milliseconds above 0, not {ms}")));
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
-    Ok((ms * 1e6).round() as i64)
-}
+/// Larger messages overrun what DDS fragments here.
+pub(crate) const MOST_BYTES: u32 = 4_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Qos {
@@ -263,11 +254,27 @@ mod tests {
             let words = std::iter::once("hopwatch").chain(bad.split(' '));
             assert!(Cli::try_parse_from(words).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn lanes_exclude_what_describes_a_single_one() {
+        let parse = |words: &str| Cli::try_parse_from(words.split(' '));
+        for other in ["--qos reliable", "--link http1", "--payload-bytes 9"] {
+            let error = parse(&format!("hopwatch up --lane reliable {other}")).unwrap_err();
+            let flag = other.split(' ').next().unwrap();
+            let text = error.to_string();
+            assert!(text.contains("--lane") && text.contains(flag), "{text}");
+        }
+        let error = parse("hopwatch run --lane reliable,speed=9").unwrap_err().to_string();
+        assert!(error.contains("speed") && error.contains("--lane"), "{error}");
         let Command::Run(run) =
-            Cli::try_parse_from(["hopwatch", "run", "--budget-p99-ms=NaN"]).unwrap().command
+            parse("hopwatch run --lane reliable --lane http1,payload=9").unwrap().command
         else {
             panic!("another command");
         };
-        assert!(run.budget.budget().is_err());
+        assert_eq!(
+            LaneSpec::join(&run.pipeline.lanes),
+            "reliable;best-effort,link=http1,payload=9"
+        );
     }
 }

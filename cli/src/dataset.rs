@@ -62,6 +62,7 @@ impl Gathering {
                 self.broadcasters.insert(entry.source, counters);
             }
             Record::Peer(record) => data.peers.push(PeerExchange::from(*record)),
+            Record::Probe(probe) => data.probes.push(*probe),
             Record::Gone(record) => data.gone.push((record.lane, record.account)),
             Record::Event(event) => self.events.entry(event.event).or_default().push(event.text),
         }

@@ -15,6 +15,7 @@ mod progress;
 mod report;
 mod respond;
 mod run_file;
+mod settings;
 mod stack;
 
 use args::{Cli, Command};

@@ -9,10 +9,12 @@ use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
+use crate::settings::Settings;
 use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
 use hopwatch_kit::net::Token;
+use hopwatch_model::lane::LaneSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -29,6 +31,8 @@ const LIFE_SIGN: Duration = Duration::from_secs(5);
 /// What to measure.
 struct Plan {
     pipeline: Pipeline,
+    /// None: the programs' own keys describe the only one.
+    lanes: Vec<LaneSpec>,
     ports: Ports,
     /// `None`: until Ctrl-C.
     time: Option<Duration>,
@@ -49,9 +53,11 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
                     services would not be; measure with `hopwatch run --loss SHARE`";
         return Err(Usage(text.to_owned()).into());
     }
+    let settings = Settings::load(up.pipeline.config.as_deref())?;
     let page = up.page_port;
     let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
     let plan = Plan {
+        lanes: settings.lanes(&up.pipeline, !up.no_sim, true)?,
         pipeline: up.pipeline,
         ports,
         time: None,
@@ -67,10 +73,12 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
 
 /// `hopwatch run`.
 pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
+    let settings = Settings::load(run.pipeline.config.as_deref())?;
     let plan = Plan {
+        lanes: settings.lanes(&run.pipeline, !run.no_sim, false)?,
         network: network_of(&run)?,
         end_with_parent: run.end_with_parent,
-        budget: run.budget.budget()?,
+        budget: settings.budget(&run.budget)?,
         judged: true,
         ports: Ports::free(run.page_port),
         time: Some(run.duration),
@@ -120,7 +128,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let database = run.out.join(files::DATABASE);
     let site = Site { environment: &ros, logs: &logs, namespaces: namespaces.as_ref() };
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, plan.ports, &site, &database) => starting,
+        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &database) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
@@ -171,7 +179,7 @@ fn begin(
         writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
     }
     if plan.simulate {
-        stack.start_robots(&plan.pipeline, plan.time, site)?;
+        stack.start_robots(&plan.pipeline, &plan.lanes, plan.time, site)?;
     } else {
         let of = |key: &str, default: &str| {
             let own = site

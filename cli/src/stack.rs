@@ -3,6 +3,7 @@
 use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
 use crate::network::{Namespaces, Place, address_of};
+use hopwatch_model::lane::LaneSpec;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -118,6 +119,7 @@ impl Stack {
     pub(crate) async fn start(
         &mut self,
         pipeline: &Pipeline,
+        lanes: &[LaneSpec],
         ports: Ports,
         site: &Site<'_>,
         database: &Path,
@@ -134,6 +136,7 @@ impl Stack {
         let collector = listening(services, start("collector", ports.collector, &keep)?).await?;
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let mut own = gateway_args(pipeline);
+        own.extend(lanes_arg(lanes));
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
@@ -163,6 +166,7 @@ impl Stack {
     pub(crate) fn start_robots(
         &mut self,
         pipeline: &Pipeline,
+        lanes: &[LaneSpec],
         time: Option<Duration>,
         site: &Site<'_>,
     ) -> anyhow::Result<()> {
@@ -174,6 +178,7 @@ impl Stack {
                 given("qos", pipeline.qos.as_ref().map(name)),
                 given("payload-bytes", pipeline.payload_bytes.as_ref()),
                 given("topic", pipeline.topic.as_ref()),
+                lanes_arg(lanes),
             ]
             .into_iter()
             .flatten(),
@@ -286,6 +291,11 @@ fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Gateway and robots read the same lanes.
+fn lanes_arg(lanes: &[LaneSpec]) -> Option<String> {
+    (!lanes.is_empty()).then(|| flag("lanes", LaneSpec::join(lanes)))
 }
 
 fn s(text: &str) -> String {

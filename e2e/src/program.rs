@@ -229,7 +229,7 @@ impl Running {
         })
     }
 
-    /// The account of its only lane, by the collector; `Err` while there is none.
+    /// The account of its only or first lane, by the collector; `Err` while there is none.
     pub fn account(&mut self) -> Result<Value, String> {
         let collector = self.address("collector");
         let status = crate::get_json(collector, "/v1/status")?;

@@ -56,7 +56,8 @@ fn every_hostile_message_has_an_outcome_and_the_pipeline_goes_on() {
     drop(peer.end());
     world.is_empty_now();
 
-    let report = ended.has_code(0).report();
+    // More than 1 % lost: no P99 over what was published.
+    let report = ended.has_code(1).report();
     let lane = report.lane();
     let ledger = lane.ledger.adds_up();
     assert_eq!(ledger.published, u64::try_from(sent).unwrap());

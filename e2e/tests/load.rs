@@ -24,9 +24,11 @@ fn at_500_hz_every_loss_has_a_name() {
     let world = World::new();
     let ended = world.hopwatch("run --for 5s --rate 500 --ai-ms 0").end();
     world.is_empty_now();
-    let report = ended.has_code(0).report();
+    let report = ended.report();
     let ledger = report.ledger();
     assert_eq!((ledger.published, &*ledger.published_source), (2_500, "census"));
+    // More than 1 % lost: no P99 over what was published.
+    ended.has_code(i32::from(ledger.delivered < 2_475));
     ledger.adds_up();
     assert_eq!(ledger.in_flight + ledger.duplicates, 0, "{ledger:?}");
     // A machine that is busy may lose some, never most.

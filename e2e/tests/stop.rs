@@ -45,10 +45,13 @@ fn ctrl_c_ends_up_in_time_with_the_summary() {
     world.is_empty_now();
     let report = ended.has_code(0).report();
     assert_eq!(report.run.interrupted.as_deref(), Some("Ctrl-C"));
-    let ledger = report.ledger().adds_up();
-    assert!(ledger.delivered >= 20, "{ledger:?}");
-    let summary = format!("published {} (by census)", ledger.published);
-    assert!(ended.stdout.contains(&summary), "{}", ended.stdout);
+    for lane in &report.lanes {
+        let ledger = lane.ledger.adds_up();
+        assert!(ledger.delivered >= 10, "{}: {ledger:?}", lane.name);
+        let summary = format!("published {} (by census)", ledger.published);
+        assert!(ended.stdout.contains(&summary), "{}", ended.stdout);
+    }
+    assert!(report.lanes[0].ledger.delivered >= 20, "{:?}", report.lanes[0].ledger);
     table_fits(&ended.stdout);
     legs_add_up(&ended.traces());
 }
@@ -129,7 +132,9 @@ fn a_dead_ai_service_is_named_and_what_was_measured_is_reported() {
 #[test]
 fn a_hanging_ai_service_does_not_hold_up_the_end() {
     let world = World::new();
-    let mut running = world.hopwatch("up --any-ports --page-port 0 --rate 10 --ai-ms 10").start();
+    let mut running = world
+        .hopwatch("up --any-ports --page-port 0 --rate 10 --ai-ms 10 --qos best-effort")
+        .start();
     running.delivered(5);
     world.child_of(running.pid(), "hopwatch-ai-mock").hang();
     running.wait_for("message that hangs", |running| {

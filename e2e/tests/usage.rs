@@ -24,6 +24,14 @@ fn wrong_words_are_refused() {
         ("run --link pigeon", ["pigeon", "http1-fresh"]),
         ("run --budget-p99-ms=-1", ["--budget-p99-ms", "above 0"]),
         ("run --budget-delivered 2", ["--budget-delivered", "between 0 and 1"]),
+        ("run --lane speed=9", ["--lane", "name, qos, depth"]),
+        ("run --lane reliable,depth=0", ["--lane", "at least 1"]),
+        ("up --lane reliable --qos reliable", ["--lane", "--qos"]),
+        ("up --lane reliable --link http1", ["--lane", "--link"]),
+        ("run --lane reliable --payload-bytes 9", ["--lane", "--payload-bytes"]),
+        ("run --lane reliable --lane reliable", ["reliable", "give one a name="]),
+        ("run --lane topic=/a --lane reliable,topic=/a", ["/a", "in one way"]),
+        ("run --lane payload=5000000", ["payload", "at most 4000000"]),
         ("fly", ["fly", "--help"]),
     ] {
         refused(&world, words, &said);
@@ -44,6 +52,8 @@ fn impossible_values_are_refused_with_their_limits() {
         ("run --robots 0", ["robots", "0"]),
         ("run --topic /no-topic", ["/no-topic", "alphanumerics"]),
         ("run --no-sim --topic=", ["topic", "empty"]),
+        ("run --lane relaible", ["\"relaible\"", "no link (http1"]),
+        ("run --lane reliable,topic=/no-topic", ["/no-topic", "alphanumerics"]),
     ] {
         refused(&world, words, &said);
     }
@@ -73,6 +83,9 @@ fn a_configuration_with_unknown_names_is_refused() {
     run("[gatewey]\nqueue = 1\n", &["gatewey", "known tables", "ai_mock", "hopwatch.toml"]);
     run("[gateway]\nqueue = \"long\"\n", &["queue", "long", "hopwatch.toml"]);
     run("[gateway\n", &["configuration", "hopwatch.toml"]);
+    run("[hopwatch]\nlane = \"x\"\n", &["hopwatch.lane ", "budget_p99_ms", "hopwatch.toml"]);
+    run("[hopwatch]\nlanes = [\"speed=9\"]\n", &["hopwatch.lanes", "speed", "hopwatch.toml"]);
+    run("[hopwatch]\nbudget_total_ms = 0\n", &["hopwatch.budget_total_ms", "above 0"]);
     refused(&world, "run --config nowhere.toml", &["nowhere.toml", "No such file"]);
 
     for (name, value, said) in [

@@ -1,11 +1,10 @@
-//! What a robot says about its own publishing.
+//! What a robot says about its own publishing, of each topic apart.
 
 use hopwatch_model::{ClockId, Ns};
 use r2r::hopwatch_msgs::msg::Census;
 use r2r::{Publisher, QosProfile};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// The topic of all censuses.
 pub const TOPIC: &str = "/hopwatch/census";
@@ -18,7 +17,7 @@ pub fn profile() -> QosProfile {
     QosProfile::default().reliable().transient_local().keep_last(1)
 }
 
-/// One robot's counts, written where it publishes and read where the census is told.
+/// One robot's counts of a topic, written where it publishes and read where the census is told.
 #[derive(Debug, Default)]
 pub struct Counts {
     published: AtomicI64,
@@ -38,7 +37,7 @@ impl Counts {
     }
 }
 
-/// Tells one robot's census.
+/// Tells one robot's census of a topic.
 pub struct Teller {
     census: Census,
     publisher: Publisher<Census>,
@@ -46,17 +45,19 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// The census of a new instance of a robot.
+    /// The census of an instance of a robot, a UUID, and of a topic.
     pub fn new(
         publisher: Publisher<Census>,
-        robot_id: String,
+        (robot_id, instance_id): (String, String),
+        topic: String,
         clock: &ClockId,
         schedule_start_ns: Ns,
         rate_hz: f64,
     ) -> Self {
         let census = Census {
             robot_id,
-            instance_id: Uuid::new_v4().to_string(),
+            instance_id,
+            topic,
             clock_id: clock.to_string(),
             schedule_start_mono_ns: schedule_start_ns,
             rate_hz,

@@ -1,5 +1,6 @@
 //! What the robots are to do.
 
+use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec, Outlet};
 use r2r::QosProfile;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,6 +27,9 @@ hopwatch_kit::config! {
         r#for: Option<Span> = None,
         /// The topic of the messages.
         topic: String = "/robot_messages".to_owned(),
+        /// Lanes with `;` between, as the gateway has them, instead of `qos` and `depth`: each
+        /// message is published on each of their topics, in changing order
+        lanes: String = String::new(),
         /// What the messages' contents are drawn from: the same seed gives the same contents.
         seed: u64 = 1,
         /// How long to wait for a subscriber before giving up.
@@ -48,12 +52,58 @@ impl Config {
         by_time.into_iter().chain(by_count).min()
     }
 
-    /// What the message publishers offer. VOLATILE, `KEEP_LAST`.
+    /// The topics, each of which gets every message.
+    ///
+    /// # Errors
+    /// When the lanes contradict each other or other keys.
+    pub fn topics(&self) -> Result<Vec<Topic>, BadLane> {
+        let bytes = |bytes: u32| usize::try_from(bytes).unwrap_or(usize::MAX);
+        if self.lanes.is_empty() {
+            return Ok(vec![Topic {
+                name: lane::absolute(&self.topic),
+                qos: self.qos,
+                depth: self.depth.map_or_else(|| self.qos.lane().depth(), NonZeroU32::get),
+                payload_bytes: bytes(self.payload_bytes),
+            }]);
+        }
+        let lanes = lane::resolve(&LaneSpec::parse_all(&self.lanes)?, &self.topic)?;
+        let topic = |outlet: Outlet| Topic {
+            name: outlet.topic,
+            qos: Reliability::of(outlet.qos),
+            depth: outlet.depth,
+            payload_bytes: bytes(outlet.payload_bytes.unwrap_or(self.payload_bytes)),
+        };
+        Ok(lane::outlets(&lanes)?.into_iter().map(topic).collect())
+    }
+
+    /// Why lanes and other keys exclude each other, if they do.
+    pub fn contradiction(&self) -> Option<String> {
+        let default = Self::default();
+        let besides = [("qos", self.qos != default.qos), ("depth", self.depth.is_some())];
+        let (key, _) = besides.into_iter().find(|(_, given)| *given && !self.lanes.is_empty())?;
+        Some(format!("{key} and lanes exclude each other: write it into each lane"))
+    }
+}
+
+/// What is published on one topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name, from the root.
+    pub name: String,
+    /// Whether lost messages are sent again.
+    pub qos: Reliability,
+    /// Messages that a publisher keeps.
+    pub depth: u32,
+    /// The size that messages are padded to, in bytes.
+    pub payload_bytes: usize,
+}
+
+impl Topic {
+    /// What a publisher offers. VOLATILE, `KEEP_LAST`.
     pub fn profile(&self) -> QosProfile {
-        let depth = self.depth.map_or_else(|| self.qos.depth(), NonZeroU32::get);
         let profile = QosProfile::default()
             .volatile()
-            .keep_last(usize::try_from(depth).unwrap_or(usize::MAX));
+            .keep_last(usize::try_from(self.depth).unwrap_or(usize::MAX));
         match self.qos {
             Reliability::Reliable => profile.reliable(),
             Reliability::BestEffort => profile.best_effort(),
@@ -74,11 +124,18 @@ pub enum Reliability {
 }
 
 impl Reliability {
-    /// The depth that goes with it (SEEDS S1).
-    const fn depth(self) -> u32 {
+    /// The same, of a lane.
+    const fn lane(self) -> LaneQos {
         match self {
-            Self::Reliable => 10,
-            Self::BestEffort => 1,
+            Self::Reliable => LaneQos::Reliable,
+            Self::BestEffort => LaneQos::BestEffort,
+        }
+    }
+
+    const fn of(qos: LaneQos) -> Self {
+        match qos {
+            LaneQos::Reliable => Self::Reliable,
+            LaneQos::BestEffort => Self::BestEffort,
         }
     }
 }
@@ -271,6 +328,27 @@ mod tests {
         assert_eq!(limit(0.3, None, Some("10s")), Some(3));
         assert_eq!(limit(20.0, Some(7), Some("60s")), Some(7));
         assert_eq!(limit(20.0, Some(7), Some("100ms")), Some(2));
+    }
+
+    #[test]
+    fn lanes_become_topics() {
+        let topics = |lanes: &str| {
+            let config = Config { lanes: lanes.to_owned(), payload_bytes: 7, ..Config::default() };
+            assert_eq!(config.contradiction(), None);
+            config.topics()
+        };
+        let one = &topics("").unwrap()[0];
+        assert_eq!((&*one.name, one.depth, one.payload_bytes), ("/robot_messages", 1, 7));
+        let two = topics("best-effort,udp;reliable,payload=9;http1").unwrap();
+        assert_eq!(two.len(), 2);
+        assert_eq!(two[0], *one);
+        let name = "/robot_messages/reliable_payload_9".to_owned();
+        let qos = Reliability::Reliable;
+        assert_eq!(two[1], Topic { name, qos, depth: 10, payload_bytes: 9 });
+        assert!(topics("topic=/a;reliable,topic=/a").is_err());
+        let both =
+            Config { lanes: "reliable".to_owned(), depth: NonZeroU32::new(3), ..Config::default() };
+        assert!(both.contradiction().is_some_and(|why| why.contains("depth")));
     }
 
     #[test]

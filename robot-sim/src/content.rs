@@ -28,20 +28,18 @@ pub struct Content {
     robot_id: String,
     index: u64,
     random: ChaCha8Rng,
-    payload_bytes: usize,
 }
 
 impl Content {
-    /// The messages of a robot (from 0). Each is padded to at least `payload_bytes` when
-    /// serialized.
-    pub fn new(robot: u32, seed: u64, payload_bytes: usize) -> Self {
+    /// The messages of a robot (from 0).
+    pub fn new(robot: u32, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(u64::from(robot));
-        Self { robot_id: robot_id(robot), index: 0, random, payload_bytes }
+        Self { robot_id: robot_id(robot), index: 0, random }
     }
 
     /// The next message, but for its time.
-    pub fn next_message(&mut self) -> Result<RobotMessage, r2r::Error> {
+    pub fn next_message(&mut self) -> RobotMessage {
         let mut message = RobotMessage::default();
         let header = &mut message.header;
         header.message_id = Uuid::new_v4().to_string();
@@ -68,9 +66,8 @@ impl Content {
                 message.error_message = pick(ERRORS, &mut self.random);
             }
         }
-        pad(&mut message, self.payload_bytes)?;
         self.index += 1;
-        Ok(message)
+        message
     }
 }
 
@@ -95,14 +92,15 @@ fn pick(texts: &[&str], random: &mut ChaCha8Rng) -> String {
     (*texts.choose(random).unwrap_or(&"")).to_owned()
 }
 
-/// Lengthens `error_message`, the last field, until the serialized message has `bytes` bytes.
-fn pad(message: &mut RobotMessage, bytes: usize) -> Result<(), r2r::Error> {
-    if bytes == 0 {
-        return Ok(());
+/// The message with its last field, `error_message`, lengthened until the whole has at least `bytes`
+/// bytes when serialized.
+pub fn padded(message: &RobotMessage, bytes: usize) -> Result<RobotMessage, r2r::Error> {
+    let mut padded = message.clone();
+    if bytes > 0 {
+        let missing = bytes.saturating_sub(message.to_serialized_bytes()?.len());
+        padded.error_message.extend(std::iter::repeat_n('.', missing));
     }
-    let missing = bytes.saturating_sub(message.to_serialized_bytes()?.len());
-    message.error_message.extend(std::iter::repeat_n('.', missing));
-    Ok(())
+    Ok(padded)
 }
 
 #[cfg(test)]
@@ -111,8 +109,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn messages(robot: u32, seed: u64, payload_bytes: usize, count: usize) -> Vec<RobotMessage> {
-        let mut content = Content::new(robot, seed, payload_bytes);
-        (0..count).map(|_| content.next_message().unwrap()).collect()
+        let mut content = Content::new(robot, seed);
+        (0..count).map(|_| padded(&content.next_message(), payload_bytes).unwrap()).collect()
     }
 
     fn without_id(mut messages: Vec<RobotMessage>) -> Vec<RobotMessage> {

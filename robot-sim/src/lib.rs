@@ -2,7 +2,8 @@
 //! robots would.
 //!
 //! They publish on a schedule that is fixed beforehand (open loop, METHOD 8): a message that is
-//! late is published at once, never left out, and its lateness is counted. What they published
+//! late is published at once, never left out, and its lateness is counted. With several lanes each
+//! message is published on each of their topics, in changing order. What they published on a topic
 //! they tell themselves, in a census on [`census::TOPIC`], so that a loss on the way can be told
 //! from a message that never was.
 //!

@@ -31,6 +31,16 @@ fn main() -> ExitCode {
                 format!("payload_bytes must be at most {MOST_BYTES}, not {}", config.payload_bytes);
             return Err(Refused(why).into());
         }
+        if let Some(why) = config.contradiction() {
+            return Err(Refused(why).into());
+        }
+        let topics = config.topics().map_err(|why| Refused(format!("lanes: {why}")))?;
+        let most = usize::try_from(MOST_BYTES).unwrap_or(usize::MAX);
+        if let Some(topic) = topics.iter().find(|topic| topic.payload_bytes > most) {
+            let (name, bytes) = (&topic.name, topic.payload_bytes);
+            let why = format!("the payload of {name} must be at most {MOST_BYTES}, not {bytes}");
+            return Err(Refused(why).into());
+        }
         domain::enter(config.domain).map_err(|error| match error {
             DomainError::Variable(_) => Refused(error.to_string()).into(),
             DomainError::Restart(_) => anyhow::Error::new(error),

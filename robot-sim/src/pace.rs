@@ -1,12 +1,13 @@
 //! The publishing thread: sleeps until a message is due, publishes it, and goes on.
 
 use crate::census::Counts;
-use crate::content::{Content, stamp};
+use crate::content::{Content, padded, stamp};
 use crate::schedule::{Lateness, Schedule};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::{mono_ns, wall_ns};
 use hopwatch_kit::timer::sharpen_this_thread;
 use hopwatch_model::Ns;
+use hopwatch_model::lane::turn;
 use r2r::Publisher;
 use r2r::hopwatch_msgs::msg::RobotMessage;
 use rustix::io::Errno;
@@ -22,13 +23,39 @@ const NAP_NS: Ns = 100_000_000;
 
 /// One robot's side of the publishing thread.
 pub(crate) struct Speaker {
-    pub(crate) publisher: Publisher<RobotMessage>,
     pub(crate) content: Content,
+    pub(crate) outlets: Vec<Outlet>,
+}
+
+/// One topic of a robot.
+pub(crate) struct Outlet {
+    pub(crate) publisher: Publisher<RobotMessage>,
+    /// The size that messages are padded to.
+    pub(crate) payload_bytes: usize,
     pub(crate) counts: Arc<Counts>,
+}
+
+impl Outlet {
+    fn publish(&self, message: &mut RobotMessage) {
+        stamp(message, wall_ns());
+        let published = self.publisher.publish(message);
+        if let Err(error) = &published {
+            // Once is enough: they are counted.
+            if self.counts.read().1 == 0 {
+                tracing::warn!(robot = message.header.robot_id, "failed to publish: {error}");
+            }
+        }
+        self.counts.record(published.is_ok());
+    }
 }
 
 /// Publishes every message of the schedule in turn, late ones at once; ends after `limit`
 /// messages of each robot, or when `shutdown` begins.
+///
+/// A message goes out on each topic of its robot, one right after the other, in an order that
+/// changes from message to message ([`turn`]): each with a stamp of its own, all of them due at the
+/// same moment. So of those behind the first, what `publish()` of the earlier ones takes is part of
+/// their `schedule` leg, for every topic equally often. Lateness is that of the first.
 pub(crate) fn publish_all(
     speakers: &mut [Speaker],
     schedule: Schedule,
@@ -42,21 +69,22 @@ pub(crate) fn publish_all(
             break;
         };
         // Made beforehand, so that it doesn't make the message late.
-        let mut message = speaker.content.next_message()?;
+        let message = speaker.content.next_message();
+        let mut copies = speaker
+            .outlets
+            .iter()
+            .map(|outlet| padded(&message, outlet.payload_bytes))
+            .collect::<Result<Vec<_>, _>>()?;
         let due = schedule.due(robot, index);
         if !sleep_until(due, shutdown) {
             break;
         }
         lateness.record(due, mono_ns());
-        stamp(&mut message, wall_ns());
-        let published = speaker.publisher.publish(&message);
-        if let Err(error) = &published {
-            // Once is enough: they are counted.
-            if speaker.counts.read().1 == 0 {
-                tracing::warn!(robot = message.header.robot_id, "failed to publish: {error}");
+        for at in turn(index, copies.len()) {
+            if let (Some(outlet), Some(copy)) = (speaker.outlets.get(at), copies.get_mut(at)) {
+                outlet.publish(copy);
             }
         }
-        speaker.counts.record(published.is_ok());
     }
     Ok(lateness)
 }

@@ -1,26 +1,28 @@
 //! A run from the first node to the last census.
 
 use crate::census::{self, Counts, Teller};
-use crate::config::{Config, Reliability};
+use crate::config::{Config, Topic};
 use crate::content::{Content, robot_id};
-use crate::pace::{self, Speaker};
+use crate::pace::{self, Outlet, Speaker};
 use crate::schedule::{Lateness, Schedule};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::{clock_id, mono_ns};
 use hopwatch_model::Ns;
+use hopwatch_model::lane::BadLane;
 use r2r::hopwatch_msgs::msg::{Census, RobotMessage};
 use r2r::{Context, Node, Publisher};
 use serde::Serialize;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 /// What was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Robots.
     pub robots: u32,
-    /// Messages handed to `publish()` without an error.
+    /// Messages handed to `publish()` without an error; with several topics, on all of them.
     pub published: u64,
     /// Messages that `publish()` refused.
     pub failed: u64,
@@ -45,8 +47,11 @@ pub enum SimError {
         /// The domain.
         domain: String,
         /// What the publishers offer.
-        qos: Reliability,
+        qos: crate::config::Reliability,
     },
+    /// The lanes contradict each other.
+    #[error("configuration: lanes: {0}")]
+    Lanes(#[from] BadLane),
     /// The time is too short for the rate.
     #[error("nothing to publish: in the time given, no message is due at {rate_hz} Hz")]
     NothingDue {
@@ -70,9 +75,12 @@ pub enum SimError {
 }
 
 impl SimError {
-    /// Whether the topic's name is what ROS 2 refused.
+    /// Whether the lanes are at fault, or the topic's name is what ROS 2 refused.
     pub fn is_wrong_usage(&self) -> bool {
-        matches!(self, Self::Ros { source: r2r::Error::RCL_RET_TOPIC_NAME_INVALID, .. })
+        matches!(
+            self,
+            Self::Ros { source: r2r::Error::RCL_RET_TOPIC_NAME_INVALID, .. } | Self::Lanes(_)
+        )
     }
 }
 
@@ -98,11 +106,19 @@ pub async fn run(config: Config, shutdown: Shutdown) -> Result<Summary, SimError
 
 struct Robot {
     id: String,
+    /// This start of it.
+    instance: String,
+    outlets: Vec<Published>,
+    // Owns all publishers.
+    _node: Node,
+}
+
+/// What a robot publishes on a topic, and what it says of that.
+struct Published {
+    topic: Topic,
     messages: Publisher<RobotMessage>,
     census: Publisher<Census>,
     counts: Arc<Counts>,
-    // Owns both publishers.
-    _node: Node,
 }
 
 fn run_blocking(config: &Config, shutdown: &Shutdown) -> Result<Summary, SimError> {
@@ -110,77 +126,99 @@ fn run_blocking(config: &Config, shutdown: &Shutdown) -> Result<Summary, SimErro
     if limit == Some(0) {
         return Err(SimError::NothingDue { rate_hz: config.rate.hz() });
     }
+    let topics = config.topics()?;
     let context = Context::create().map_err(ros(|| "initialise ROS 2".to_owned()))?;
     let count = config.robots.get();
     let robots: Vec<Robot> =
-        (0..count).map(|robot| robot_of(&context, config, robot)).collect::<Result<_, _>>()?;
+        (0..count).map(|robot| robot_of(&context, &topics, robot)).collect::<Result<_, _>>()?;
     if !config.no_wait {
         wait_for_subscribers(config, &robots, shutdown)?;
     }
 
     let lead_ns = Ns::try_from(LEAD.as_nanos()).unwrap_or(0);
     let schedule = Schedule::new(mono_ns() + lead_ns, config.rate.hz(), count);
-    let mut tellers: Vec<Teller> = (0..count)
-        .zip(&robots)
-        .map(|(at, robot)| {
-            let publisher = robot.census.clone();
-            let start = schedule.start_of(at);
-            Teller::new(publisher, robot.id.clone(), &clock_id(), start, config.rate.hz())
-        })
-        .collect();
-    for (teller, robot) in tellers.iter_mut().zip(&robots) {
-        teller.tell(&robot.counts, Instant::now());
+    let mut tellers = tellers(&robots, schedule, config.rate.hz());
+    for (teller, counts) in &mut tellers {
+        teller.tell(counts, Instant::now());
     }
-    tracing::info!(robots = count, rate_hz = config.rate.hz(), topic = config.topic, "publishing");
+    let names = topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>().join(" ");
+    tracing::info!(robots = count, rate_hz = config.rate.hz(), topics = names, "publishing");
     let lateness = publish(config, &robots, &mut tellers, schedule, shutdown);
-    for (teller, robot) in tellers.iter_mut().zip(&robots) {
-        teller.tell_last(&robot.counts, Instant::now());
+    for (teller, counts) in &mut tellers {
+        teller.tell_last(counts, Instant::now());
     }
     linger(config.linger.0, shutdown);
-    let (published, failed) = robots
+    let (published, failed) = tellers
         .iter()
-        .map(|robot| robot.counts.read())
+        .map(|(_, counts)| counts.read())
         .fold((0, 0), |(published, failed), (p, f)| {
             (published + p.unsigned_abs(), failed + f.unsigned_abs())
         });
     Ok(Summary { robots: count, published, failed, lateness: lateness? })
 }
 
-/// A node with its two publishers.
-fn robot_of(context: &Context, config: &Config, robot: u32) -> Result<Robot, SimError> {
+/// Who tells the census of each robot and topic, and what there is to tell.
+fn tellers(robots: &[Robot], schedule: Schedule, rate_hz: f64) -> Vec<(Teller, Arc<Counts>)> {
+    let mut tellers = Vec::new();
+    for (at, robot) in (0..).zip(robots) {
+        for outlet in &robot.outlets {
+            let teller = Teller::new(
+                outlet.census.clone(),
+                (robot.id.clone(), robot.instance.clone()),
+                outlet.topic.name.clone(),
+                &clock_id(),
+                schedule.start_of(at),
+                rate_hz,
+            );
+            tellers.push((teller, Arc::clone(&outlet.counts)));
+        }
+    }
+    tellers
+}
+
+/// A node with two publishers for each topic. Each topic has a census publisher of its own, which
+/// keeps the newest for who comes late.
+fn robot_of(context: &Context, topics: &[Topic], robot: u32) -> Result<Robot, SimError> {
     let id = robot_id(robot);
     let mut node =
         Node::create(context.clone(), &id, "").map_err(ros(|| format!("create node {id}")))?;
-    let messages = node
-        .create_publisher(&config.topic, config.profile())
-        .map_err(ros(|| format!("create a publisher on {}", config.topic)))?;
-    let census = node
-        .create_publisher(census::TOPIC, census::profile())
-        .map_err(ros(|| format!("create a publisher on {}", census::TOPIC)))?;
-    Ok(Robot { id, messages, census, counts: Arc::default(), _node: node })
+    let mut outlets = Vec::new();
+    for topic in topics {
+        let messages = node
+            .create_publisher(&topic.name, topic.profile())
+            .map_err(ros(|| format!("create a publisher on {}", topic.name)))?;
+        let census = node
+            .create_publisher(census::TOPIC, census::profile())
+            .map_err(ros(|| format!("create a publisher on {}", census::TOPIC)))?;
+        let topic = topic.clone();
+        outlets.push(Published { topic, messages, census, counts: Arc::default() });
+    }
+    Ok(Robot { id, instance: Uuid::new_v4().to_string(), outlets, _node: node })
 }
 
-/// Waits until every robot's messages have a subscriber; who reads the census doesn't matter.
+/// Waits until every robot's messages have a subscriber on every topic; who reads the census
+/// doesn't matter.
 fn wait_for_subscribers(
     config: &Config,
     robots: &[Robot],
     shutdown: &Shutdown,
 ) -> Result<(), SimError> {
     let deadline = Instant::now() + config.wait_timeout.0;
-    for robot in robots {
+    for outlet in robots.iter().flat_map(|robot| &robot.outlets) {
+        let topic = &outlet.topic;
         let subscribers = || {
-            robot
+            outlet
                 .messages
                 .get_inter_process_subscription_count()
-                .map_err(ros(|| format!("count the subscribers of {}", config.topic)))
+                .map_err(ros(|| format!("count the subscribers of {}", topic.name)))
         };
         while subscribers()? == 0 && !shutdown.has_begun() {
             if Instant::now() >= deadline {
                 return Err(SimError::NoSubscriber {
-                    topic: config.topic.clone(),
+                    topic: topic.name.clone(),
                     waited: config.wait_timeout,
                     domain: std::env::var(crate::domain::VARIABLE).unwrap_or_else(|_| "0".into()),
-                    qos: config.qos,
+                    qos: topic.qos,
                 });
             }
             thread::sleep(LOOK);
@@ -193,20 +231,23 @@ fn wait_for_subscribers(
 fn publish(
     config: &Config,
     robots: &[Robot],
-    tellers: &mut [Teller],
+    tellers: &mut [(Teller, Arc<Counts>)],
     schedule: Schedule,
     shutdown: &Shutdown,
 ) -> Result<Lateness, SimError> {
     let mut speakers: Vec<Speaker> = (0..config.robots.get())
         .zip(robots)
         .map(|(at, robot)| Speaker {
-            publisher: robot.messages.clone(),
-            content: Content::new(
-                at,
-                config.seed,
-                usize::try_from(config.payload_bytes).unwrap_or(usize::MAX),
-            ),
-            counts: Arc::clone(&robot.counts),
+            content: Content::new(at, config.seed),
+            outlets: robot
+                .outlets
+                .iter()
+                .map(|outlet| Outlet {
+                    publisher: outlet.messages.clone(),
+                    payload_bytes: outlet.topic.payload_bytes,
+                    counts: Arc::clone(&outlet.counts),
+                })
+                .collect(),
         })
         .collect();
     let limit = config.limit();
@@ -219,8 +260,8 @@ fn publish(
         .map_err(SimError::Thread)?;
     while !thread.is_finished() {
         thread::sleep(LOOK);
-        for (teller, robot) in tellers.iter_mut().zip(robots) {
-            teller.tell(&robot.counts, Instant::now());
+        for (teller, counts) in tellers.iter_mut() {
+            teller.tell(counts, Instant::now());
         }
     }
     let lateness = thread.join().map_err(|_| SimError::Panicked)?;

@@ -147,6 +147,7 @@ fn what_two_robots_publish_arrives_and_their_censuses_tell_of_it() {
         assert_eq!((last.first_sequence, last.rate_hz), (0, 50.0));
         assert_eq!(last.clock_id, clock.as_str());
         assert!(told.iter().all(|census| census.instance_id == last.instance_id));
+        assert!(told.iter().all(|census| census.topic == "/robot_messages"));
         assert!(told.is_sorted_by_key(|census| census.published));
 
         let of_robot: Vec<_> = messages.iter().filter(|(m, _)| m.header.robot_id == *id).collect();
@@ -168,6 +169,101 @@ fn what_two_robots_publish_arrives_and_their_censuses_tell_of_it() {
     // The robots' schedules are half a period apart.
     let starts: Vec<_> = censuses.values().map(|told| told[0].schedule_start_mono_ns).collect();
     assert_eq!(starts[1] - starts[0], 10_000_000);
+}
+
+/// The last census of each robot and topic.
+type LastCensuses = BTreeMap<(String, String), Census>;
+
+/// A tap of two topics and the censuses: what was taken of each, and the last censuses.
+fn read_two(
+    domain: usize,
+    topics: [(&str, Qos); 2],
+    flags: &[&str],
+) -> ([Vec<(RobotMessage, Taken)>; 2], LastCensuses) {
+    let census = Qos { durability: Durability::TransientLocal, depth: 100, ..Qos::RELIABLE };
+    let mut subscriptions = topics
+        .map(|(topic, qos)| Subscription {
+            topic: topic.into(),
+            type_support: TypeSupport::of::<RobotMessage>(),
+            qos,
+        })
+        .to_vec();
+    subscriptions.push(Subscription {
+        topic: "/hopwatch/census".into(),
+        type_support: TypeSupport::of::<Census>(),
+        qos: census,
+    });
+    let config = TapConfig {
+        node_name: "reader".into(),
+        namespace: String::new(),
+        domain_id: Some(domain),
+        subscriptions,
+    };
+    let (sink, events) = channel();
+    let tap = Tap::start(config, move |event| drop(sink.send(event))).unwrap();
+    let robots = start(flags);
+    let mut taken = [Vec::new(), Vec::new()];
+    let mut censuses = BTreeMap::new();
+    let (_, _log) = finish(robots);
+    // It has lingered: what it sent has been taken.
+    tap.stop().unwrap();
+    for event in events {
+        let TapEvent::Taken { subscription, message } = event else { continue };
+        if let Some(of_topic) = taken.get_mut(subscription) {
+            let decoded = RobotMessage::from_serialized_bytes(&message.bytes).unwrap();
+            of_topic.push((decoded, message));
+        } else {
+            let census = Census::from_serialized_bytes(&message.bytes).unwrap();
+            censuses.insert((census.robot_id.clone(), census.topic.clone()), census);
+        }
+    }
+    (taken, censuses)
+}
+
+#[test]
+fn each_message_is_published_on_every_topic_in_alternating_order() {
+    let topics = ["/robot_messages", "/robot_messages/reliable_payload_900"];
+    let deep = |qos| Qos { depth: 200, ..qos };
+    let (taken, censuses) = read_two(
+        76,
+        [(topics[0], deep(Qos::BEST_EFFORT)), (topics[1], deep(Qos::RELIABLE))],
+        &[
+            "--domain=76",
+            "--lanes=best-effort,payload=600;reliable,payload=900",
+            "--robots=2",
+            "--rate=50",
+            "--count=50",
+        ],
+    );
+    assert_eq!((taken[0].len(), taken[1].len(), censuses.len()), (100, 100, 4));
+    for ((robot, topic), census) in &censuses {
+        assert_eq!((census.published, census.failed, census.final_), (50, 0, true), "{topic}");
+        assert!(topics.contains(&topic.as_str()));
+        let other = topics.iter().find(|other| *other != topic).unwrap();
+        let other = &censuses[&(robot.clone(), (*other).to_owned())];
+        assert_eq!(census.instance_id, other.instance_id, "one start of one robot");
+        assert_eq!(census.schedule_start_mono_ns, other.schedule_start_mono_ns);
+    }
+    let known = |of: &[(RobotMessage, Taken)]| -> BTreeMap<_, _> {
+        let key = |m: &RobotMessage| (m.header.robot_id.clone(), m.header.sequence);
+        of.iter().map(|(m, taken)| (key(m), (m.clone(), taken.clone()))).collect()
+    };
+    let [first, second] = [known(&taken[0]), known(&taken[1])];
+    assert_eq!(first.len(), 100);
+    for (key, (message, taken)) in &first {
+        let (other, other_taken) = &second[key];
+        assert_eq!((taken.bytes.len(), other_taken.bytes.len()), (600, 900));
+        assert_eq!(message.header.message_id, other.header.message_id);
+        assert_eq!(message.battery.to_bits(), other.battery.to_bits());
+        assert!(other.error_message.starts_with(message.error_message.trim_end_matches('.')));
+        // Each is stamped by itself, right before it is published.
+        let ns =
+            |m: &RobotMessage| m.header.timestamp_sec * 1_000_000_000 + m.header.timestamp_nsec;
+        let is_first = ns(message) < ns(other);
+        assert_eq!(is_first, key.1 % 2 == 0, "{key:?}: {} {}", ns(message), ns(other));
+        let written = [taken.source_wall_ns, other_taken.source_wall_ns];
+        assert!(if is_first { written[0] < ns(other) } else { written[1] < ns(message) });
+    }
 }
 
 #[test]
@@ -231,6 +327,9 @@ fn wrong_flags_are_wrong_usage() {
         (["--domain=233", "--count=1"], "0 to 232"),
         (["--qos=sometimes", "--count=1"], "best-effort"),
         (["--topic=/bad topic!", "--count=1"], "/bad topic!"),
+        (["--lanes=reliable;reliable", "--count=1"], "give one a name="),
+        (["--lanes=topic=/a;reliable,topic=/a", "--count=1"], "in one way"),
+        (["--lanes=reliable", "--depth=3"], "depth and lanes exclude each other"),
     ] {
         let output = start(&flags).wait_with_output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();

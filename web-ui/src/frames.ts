@@ -36,6 +36,8 @@ import {
   type PageConfig,
   type Push,
   type Rates,
+  type Shadow,
+  type ShadowLink,
   type Snapshot,
   type SpanFigures,
   type SpanOverPublished,
@@ -222,6 +224,25 @@ const snapshot = object<Snapshot>({
   window: natural,
   lanes: list(lane),
   latest: list(message),
+  shadow: nullable(
+    object<Shadow>({
+      rate_hz: number,
+      body_bytes: pair(natural),
+      current: string,
+      links: list(
+        object<ShadowLink>({
+          link: string,
+          probes: natural,
+          failed: natural,
+          retries: natural,
+          cost: object<Summary>(summaryFields),
+          pairs: natural,
+          change_ns: ns,
+          change_ci_ns: pair(ns),
+        }),
+      ),
+    }),
+  ),
   clients: natural,
   events: list(object<EventView>({ at_ms: natural, kind: string, text: string })),
 });

@@ -125,6 +125,23 @@ export function frame(change: Partial<Snapshot> = {}): string {
     window: 100,
     lanes: [LANE],
     latest: [MESSAGE],
+    shadow: {
+      rate_hz: 2,
+      body_bytes: [300, 301],
+      current: "http1",
+      links: [
+        {
+          link: "udp",
+          probes: 4,
+          failed: 1,
+          retries: 0,
+          cost: SUMMARY,
+          pairs: 1,
+          change_ns: -5,
+          change_ci_ns: [null, null],
+        },
+      ],
+    },
     clients: 1,
     events: [{ at_ms: 1, kind: "k", text: "t" }],
     ...change,

@@ -50,9 +50,11 @@ fn texts(lane: LaneReport) -> [String; 2] {
         lanes,
         clocks: vec![],
         environment: BTreeMap::new(),
+        artefacts: vec![],
         verdict: Verdict { decision: "INCONCLUSIVE", reason: String::new() },
         broadcasters: vec![],
         clients: vec![],
+        shadow: None,
         events: vec![],
     };
     let table = table(&report);

@@ -3,6 +3,7 @@
 use crate::lane::{LaneReport, Row};
 use crate::remarks::{flow, moments, remarks};
 use crate::report::Report;
+use crate::shadow::Shadow;
 use crate::units::{maybe, plain};
 use hopwatch_model::{ClientCounters, Failure, Ledger, Leg};
 use hopwatch_stats::Summary;
@@ -18,12 +19,21 @@ pub fn table(report: &Report) -> String {
     for lane in &report.lanes {
         of_lane(&mut out, lane);
     }
+    for of_lane in &report.artefacts {
+        for text in of_lane.said() {
+            let lane = if report.lanes.len() > 1 { of_lane.lane.as_str() } else { "artefacts" };
+            wrapped(&mut out, &format!("{lane}: {text}"));
+        }
+    }
     if let Some(network) = &report.run.network {
         wrapped(&mut out, &network.said());
     }
     for check in &report.budget.checks {
         let mark = if check.passed { "ok    " } else { "MISSED" };
         line(&mut out, &format!("{mark}  {}  {}  {}", check.name, check.limit, check.measured));
+    }
+    for text in report.shadow.iter().flat_map(Shadow::said) {
+        wrapped(&mut out, &text);
     }
     for text in page_lines(report) {
         wrapped(&mut out, &text);

@@ -4,12 +4,12 @@ use hopwatch_model::Census;
 use hopwatch_wire::record::Record;
 
 /// What a record is the newest word on, within its source: of two records of one slot, the one
-/// with the larger number stands alone. `None` for a message at the gateway or at a page and for a
-/// clock's answer, which nothing replaces.
+/// with the larger number stands alone. `None` for a message at the gateway or at a page, a
+/// clock's answer and a probe, which nothing replaces.
 pub fn slot(record: &Record) -> Option<String> {
     let census;
     let parts: &[&str] = match record {
-        Record::Trace(_) | Record::Client(_) | Record::Peer(_) => return None,
+        Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Probe(_) => return None,
         Record::Lane(record) => &["lane", &record.lane],
         Record::Census(record) => {
             census = Census::from(record.clone());
@@ -35,8 +35,10 @@ mod tests {
         let lines = include_str!("../../wire/fixtures/records-v1.ndjson");
         for line in lines.lines() {
             let entry: Entry = serde_json::from_str(line).unwrap();
-            let message =
-                matches!(entry.record, Record::Trace(_) | Record::Client(_) | Record::Peer(_));
+            let message = matches!(
+                entry.record,
+                Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Probe(_)
+            );
             assert_eq!(slot(&entry.record).is_none(), message, "{line}");
         }
     }

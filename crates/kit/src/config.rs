@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The tables that a configuration file may have: one a program.
 pub const SECTIONS: &[&str] =
-    &["gateway", "ai_mock", "broadcaster", "collector", "robot_sim", "web_ui"];
+    &["gateway", "ai_mock", "broadcaster", "collector", "robot_sim", "web_ui", "hopwatch"];
 
 /// Variables that begin with `HOPWATCH_` and belong to no table: to all programs, to `hopwatch`
 /// and its ROS environment, to tests.
@@ -179,6 +179,30 @@ where
     Ok(figment.extract_inner(section)?)
 }
 
+/// The process's environment, for [`load`]. Names or values that aren't UTF-8 can't be meant for us.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Whether the file or the environment gives one of these keys of the table `section`. What can't
+/// be read gives none: [`load`] says so.
+pub fn gives(
+    section: &str,
+    keys: &[&str],
+    file: Option<&Path>,
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> bool {
+    let names: Vec<String> =
+        keys.iter().map(|key| format!("HOPWATCH_{section}_{key}").to_uppercase()).collect();
+    let in_file = |path: &Path| {
+        let tables: Dict = Figment::from(Toml::file_exact(path)).extract().unwrap_or_default();
+        let table = tables.get(section).and_then(Value::as_dict);
+        table.is_some_and(|table| keys.iter().any(|key| table.contains_key(*key)))
+    };
+    file.is_some_and(in_file) || environment.into_iter().any(|(name, _)| names.contains(&name))
+}
+
 /// An unknown table is a typing error that must not be passed over in silence.
 fn check_tables(path: &Path) -> Result<(), ConfigError> {
     let tables: Dict = Figment::from(Toml::file_exact(path)).extract()?;
@@ -245,7 +269,7 @@ mod tests {
         }
     }
 
-    fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     }
 
@@ -259,7 +283,7 @@ mod tests {
     fn later_layers_win() {
         let toml = file("[gateway]\nworkers = 1\nname = \"file\"\n[ai_mock]\nx = 1\n");
         let flags = TestFlags { serial: Some(true), ..TestFlags::default() };
-        let env = environment(&[
+        let env = variables(&[
             ("HOPWATCH_GATEWAY_WORKERS", "2"),
             ("HOPWATCH_AI_MOCK_ANYTHING", "3"),
             ("HOPWATCH_TOKEN", "t"),
@@ -272,11 +296,21 @@ mod tests {
     }
 
     #[test]
+    fn whether_a_key_is_given_is_known_of_file_and_environment() {
+        let toml = file("[gateway]\nworkers = 1\n[ai_mock]\nname = \"n\"\n");
+        let env = || variables(&[("HOPWATCH_GATEWAY_SERIAL", "true")]);
+        let given = |keys: &[&str]| gives("gateway", keys, Some(toml.path()), env());
+        assert!(given(&["workers"]) && given(&["name", "serial"]));
+        assert!(!given(&["name"]) && !given(&[]));
+        assert!(!gives("gateway", &["serial"], Some(Path::new("/nowhere.toml")), []));
+    }
+
+    #[test]
     fn errors_name_the_key_and_the_source() {
         let none = TestFlags::default();
         let error = |toml: &str, env: &[(&str, &str)]| {
             let toml = file(toml);
-            load::<Config, _>("gateway", Some(toml.path()), environment(env), &none)
+            load::<Config, _>("gateway", Some(toml.path()), variables(env), &none)
                 .unwrap_err()
                 .to_string()
         };

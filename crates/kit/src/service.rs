@@ -116,10 +116,7 @@ where
     C: Default + Serialize + DeserializeOwned,
     F: Serialize,
 {
-    // Names or values that aren't UTF-8 can't be meant for us.
-    let environment = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    config::load(identity.section, common.config.as_deref(), environment, flags)
+    config::load(identity.section, common.config.as_deref(), config::environment(), flags)
 }
 
 fn print_config<C: Serialize>(identity: Identity, config: &C) -> ExitCode {

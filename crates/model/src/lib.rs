@@ -6,9 +6,11 @@
 pub mod census;
 pub mod clock;
 pub mod hop;
+pub mod lane;
 pub mod ledger;
 pub mod outcome;
 pub mod peer;
+pub mod probe;
 pub mod trace;
 
 pub use census::Census;
@@ -17,4 +19,5 @@ pub use hop::{Class, Hop, Leg};
 pub use ledger::{BroadcasterCounters, ClientCounters, GatewayCounters, Ledger, PublishedSource};
 pub use outcome::{Failure, Outcome, Stage};
 pub use peer::PeerExchange;
+pub use probe::Probe;
 pub use trace::{ClientTrace, IMPOSSIBLE_TIMING, PublisherId, REORDERED, Stamps, Trace, TraceId};

@@ -234,6 +234,8 @@ struct Listener {
     node: Rc<Node>,
     /// A message was taken in this round.
     took: bool,
+    /// Rounds so far.
+    rounds: usize,
 }
 
 /// So many failed takes in a row, without a message between them, end the tap: the middleware
@@ -251,7 +253,7 @@ impl Listener {
             .map(|wanted| Reader::new(Rc::clone(&node), wanted))
             .collect::<Result<Vec<_>, _>>()?;
         let wait_set = WaitSet::new(Rc::clone(node.context()), &readers)?;
-        Ok(Self { wait_set, readers, guard, node, took: false })
+        Ok(Self { wait_set, readers, guard, node, took: false, rounds: 0 })
     }
 
     /// Listens until it is told to stop.
@@ -305,16 +307,23 @@ impl Listener {
 
     /// Takes from each subscription that is ready what its reader can hold. True when there may
     /// be more.
+    ///
+    /// From the first to the last and back again, in turn: what comes on two subscriptions at once
+    /// waits for the other one's take equally often.
     fn take_round(
         &mut self,
         failures: &mut usize,
         sink: &mut impl FnMut(TapEvent),
     ) -> Result<bool, TapError> {
         let mut again = false;
-        for (index, reader) in self.readers.iter_mut().enumerate() {
+        self.rounds = self.rounds.wrapping_add(1);
+        let count = self.readers.len();
+        for place in 0..count {
+            let index = if self.rounds.is_multiple_of(2) { place } else { count - 1 - place };
             if !self.wait_set.messages[index] {
                 continue;
             }
+            let reader = &mut self.readers[index];
             let mut more = true;
             for _ in 0..reader.depth() {
                 match reader.take() {

@@ -7,8 +7,8 @@
 
 use crate::ns_text;
 use hopwatch_analysis::{
-    DeliveryGap, Finding, LegFigures, Near, OpenLoop, OverPublished, Rates, SpanFigures,
-    SpanOverPublished, Stability, Within,
+    DeliveryGap, Finding, LegFigures, Near, OpenLoop, OverPublished, Rates, Shadow, ShadowLink,
+    SpanFigures, SpanOverPublished, Stability, Within,
 };
 use hopwatch_model::{Class, Ledger, Leg};
 use hopwatch_stats::{Evidence, Mode, Modes, Summary};
@@ -104,6 +104,8 @@ pub struct Snapshot {
     pub lanes: Vec<LaneView>,
     /// The newest messages, newest first.
     pub latest: Vec<MessageView>,
+    /// What other links would change, by the newest shadow probes; `null` without probes.
+    pub shadow: Option<Shadow>,
     /// Browser pages that the broadcaster serves now.
     pub clients: u64,
     /// Things that went wrong, newest first (incompatible QoS, a stepped clock, lost records).
@@ -267,6 +269,8 @@ pub fn typescript() -> String {
         LegView::decl(&config),
         GlassView::decl(&config),
         EventView::decl(&config),
+        Shadow::decl(&config),
+        ShadowLink::decl(&config),
         PageConfig::decl(&config),
     ] {
         text.push_str("export ");

@@ -7,7 +7,7 @@ use crate::{ns_text, stamps_by_clock};
 use hopwatch_analysis::Account;
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, ClockId, GatewayCounters,
-    PeerExchange, PublisherId, Stamp, Stamps, Trace, TraceId,
+    PeerExchange, Probe, PublisherId, Stamp, Stamps, Trace, TraceId,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -54,6 +54,8 @@ pub enum Record {
     Broadcaster(BroadcasterCounters),
     /// What a clock responder answered.
     Peer(Box<PeerRecord>),
+    /// A shadow probe of a link.
+    Probe(Box<Probe>),
     /// The same for each page.
     Clients(ClientsRecord),
     /// Something that the user should know of.
@@ -468,6 +470,6 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(kinds.len(), 10, "one of each kind");
+        assert_eq!(kinds.len(), 11, "one of each kind");
     }
 }

@@ -107,13 +107,14 @@ impl Header<'_> {
 
 /// Decodes the CDR of `hopwatch_msgs/msg/Census`.
 ///
-/// A census whose counts are negative or whose rate isn't a positive number is refused as
-/// `None`: it is no robot of ours.
-pub fn decode_census(cdr: &[u8]) -> Result<Option<Census>, CdrError> {
+/// Gives the topic that it counts, too. A census whose counts are negative or whose rate isn't a
+/// positive number is refused as `None`: it is no robot of ours.
+pub fn decode_census(cdr: &[u8]) -> Result<Option<(String, Census)>, CdrError> {
     let mut r = Reader::new(cdr)?;
     let mut odd = Vec::new();
     let robot_id = text(&mut r, &mut odd)?.into_owned();
     let instance = text(&mut r, &mut odd)?.into_owned();
+    let topic = text(&mut r, &mut odd)?.into_owned();
     let clock = ClockId::new(text(&mut r, &mut odd)?.as_ref());
     let schedule_start_ns = r.i64()?;
     let rate_hz = r.f64()?;
@@ -123,16 +124,19 @@ pub fn decode_census(cdr: &[u8]) -> Result<Option<Census>, CdrError> {
     let last = r.bool()?;
     r.end()?;
     let counts = u64::try_from(published).ok().zip(u64::try_from(failed).ok());
-    Ok(counts.filter(|_| rate_hz.is_finite() && rate_hz > 0.0).map(|(published, failed)| Census {
-        robot_id,
-        instance,
-        clock,
-        schedule_start_ns,
-        rate_hz,
-        first_sequence,
-        published,
-        failed,
-        last,
+    Ok(counts.filter(|_| rate_hz.is_finite() && rate_hz > 0.0).map(|(published, failed)| {
+        let census = Census {
+            robot_id,
+            instance,
+            clock,
+            schedule_start_ns,
+            rate_hz,
+            first_sequence,
+            published,
+            failed,
+            last,
+        };
+        (topic, census)
     }))
 }
 
@@ -210,6 +214,30 @@ mod tests {
         let json = serde_json::to_value(&m).unwrap();
         assert_eq!(json["header"]["robot_id"], "robot_001");
         assert_eq!(json["battery"], 97.5);
+    }
+
+    #[test]
+    fn a_census_tells_its_topic_and_impossible_ones_are_refused() {
+        let census = |rate: f64, published: i64| {
+            let cdr = Writer::new()
+                .string(b"robot_001")
+                .string(b"i")
+                .string(b"/t")
+                .string(b"c")
+                .put(&7i64.to_le_bytes(), 8)
+                .put(&rate.to_le_bytes(), 8)
+                .put(&0i32.to_le_bytes(), 4)
+                .put(&published.to_le_bytes(), 8)
+                .put(&1i64.to_le_bytes(), 8)
+                .put(&[1], 1);
+            decode_census(&cdr.0).unwrap()
+        };
+        let (topic, told) = census(2.0, 5).unwrap();
+        assert_eq!((topic.as_str(), told.robot_id.as_str()), ("/t", "robot_001"));
+        assert_eq!((told.published, told.failed, told.last), (5, 1, true));
+        assert_eq!((told.clock.as_str(), told.schedule_start_ns), ("c", 7));
+        assert!(census(0.0, 5).is_none() && census(f64::NAN, 5).is_none());
+        assert!(census(2.0, -1).is_none());
     }
 
     #[test]

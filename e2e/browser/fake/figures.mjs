@@ -196,9 +196,35 @@ export function snapshot(change = {}) {
     window: 2000,
     lanes: [lane("best-effort", n)],
     latest: Array.from({ length: 24 }, (_, i) => message(n - i)),
+    shadow: shadow(),
     clients: 1,
     events: [],
     ...change,
+  };
+}
+
+/** Shadow probes of three links, and what they say. */
+export function shadow() {
+  const link = (name, us, change, more = {}) => ({
+    link: name,
+    probes: 60,
+    failed: 0,
+    retries: 0,
+    cost: summary(us * 1000, 30),
+    pairs: change === null ? 30 : 29,
+    change_ns: change === null ? null : change * 1000,
+    change_ci_ns: change === null ? [null, null] : [(change - 20) * 1000, (change + 30) * 1000],
+    ...more,
+  });
+  return {
+    rate_hz: 2,
+    body_bytes: [412, 415],
+    current: "http1",
+    links: [
+      link("http1", 520, null),
+      link("http1-fresh", 830, 310),
+      link("udp", 240, -281, { failed: 1 }),
+    ],
   };
 }
 

@@ -219,6 +219,21 @@ describe("the live page", { concurrency: false }, () => {
     await w.shot("unstable");
   });
 
+  test("other links: what they would change, and without probes nothing", async () => {
+    const w = await open();
+    await live(w);
+    const rows = await w.page.$$eval('[data-testid="link"]', (found) =>
+      found.map((row) => row.textContent.replace(/\s+/g, " ")),
+    );
+    assert.equal(rows.length, 3);
+    assert.match(rows[0], /^http1 in use/);
+    assert.match(rows[1], /\+310 µs\+290 µs … \+340 µs0$/);
+    assert.match(rows[2], /−281 µs−301 µs … −251 µs1 of 60$/);
+    w.collector.send(snapshot({ shadow: null }));
+    await w.page.waitForSelector('[data-testid="links"]', { state: "detached" });
+    clean(await w.look());
+  });
+
   test("few values: no upper bound", async () => {
     const w = await open({ first: snapshot({ lanes: [lane("best-effort", 58)] }) });
     await live(w);

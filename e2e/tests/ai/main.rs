@@ -52,7 +52,8 @@ fn every_bad_answer_is_counted_by_its_name() {
     );
     let ended = world.hopwatch(&words).end();
     world.is_empty_now();
-    let report = ended.has_code(0).report();
+    // More than 1 % lost: no P99 over what was published.
+    let report = ended.has_code(1).report();
     let ledger = report.ledger().adds_up();
     assert_eq!(ledger.published, 80);
     assert!(ledger.web_failed.is_empty(), "{ledger:?}");
@@ -111,7 +112,8 @@ fn an_ai_service_that_goes_and_comes_back_is_unreachable_meanwhile() {
     running.delivered(unreachable + 20);
     let ended = running.end();
     world.is_empty_now();
-    let report = ended.has_code(0).report();
+    // More than 1 % lost: no P99 over what was published.
+    let report = ended.has_code(1).report();
     let ledger = report.ledger().adds_up();
     assert_eq!(ledger.published, 100);
     assert!(ledger.ai_failed["unreachable"] >= 5, "{ledger:?}");

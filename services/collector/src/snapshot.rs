@@ -1,7 +1,9 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
 use crate::store::{Ack, Lane, Store};
-use hopwatch_analysis::{Clocks, Decomposition, Glass, LaneData, Wanted, decompose, figures};
+use hopwatch_analysis::{
+    Clocks, Decomposition, Glass, LaneData, Shadow, Wanted, decompose, figures,
+};
 use hopwatch_clocksync::EXPIRY_NS;
 use hopwatch_model::{Census, ClockId, Hop, Ns, PeerExchange, Trace, TraceId};
 use hopwatch_wire::feed::{
@@ -52,6 +54,7 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
         window,
         lanes: store.lanes.values().map(|lane| lane_view(lane, window, &acks, &clocks)).collect(),
         latest: latest.into_iter().take(LATEST).map(|(_, view)| view).collect(),
+        shadow: Shadow::of(store.probes().take(window)),
         clients: store.clients(),
         events: store
             .events

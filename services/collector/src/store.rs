@@ -3,8 +3,8 @@
 use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, PeerExchange, Trace,
-    TraceId,
+    BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, PeerExchange, Probe,
+    Trace, TraceId,
 };
 use hopwatch_wire::feed::RunState;
 use hopwatch_wire::record::{
@@ -39,6 +39,8 @@ pub(crate) struct Store {
     acks: VecDeque<(Origin, Ack)>,
     /// What clock responders answered, the newest.
     peers: VecDeque<(Origin, PeerExchange)>,
+    /// Shadow probes, the newest.
+    probes: VecDeque<(Origin, Probe)>,
     tracker: GlassTracker,
     broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
     pub(crate) events: VecDeque<Happened>,
@@ -131,6 +133,7 @@ impl Store {
             words: BTreeMap::new(),
             acks: VecDeque::new(),
             peers: VecDeque::new(),
+            probes: VecDeque::new(),
             tracker: GlassTracker::new(),
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
@@ -168,6 +171,12 @@ impl Store {
                 self.peers.push_back((origin, *exchange));
                 if self.peers.len() > self.keep {
                     self.peers.pop_front();
+                }
+            }
+            What::Probe(probe) => {
+                self.probes.push_back((origin, *probe));
+                if self.probes.len() > self.keep {
+                    self.probes.pop_front();
                 }
             }
             What::Word { record: Record::Event(event), .. } => self.event(origin, event),
@@ -217,6 +226,7 @@ impl Store {
             Record::Trace(_)
             | Record::Client(_)
             | Record::Peer(_)
+            | Record::Probe(_)
             | Record::Event(_)
             | Record::Clients(_) => {}
         }
@@ -329,6 +339,9 @@ impl Store {
         for ((source, number), exchange) in &self.peers {
             put(source, *number, Record::Peer(Box::new(PeerRecord::from(exchange))));
         }
+        for ((source, number), probe) in &self.probes {
+            put(source, *number, Record::Probe(Box::new(probe.clone())));
+        }
         for Happened { origin: (source, number), event, .. } in &self.events {
             put(source, *number, Record::Event(event.clone()));
         }
@@ -338,6 +351,11 @@ impl Store {
     /// What clock responders answered, newest first.
     pub(crate) fn peers(&self) -> impl Iterator<Item = &PeerExchange> {
         self.peers.iter().rev().map(|(_, exchange)| exchange)
+    }
+
+    /// Shadow probes, newest first.
+    pub(crate) fn probes(&self) -> impl Iterator<Item = &Probe> {
+        self.probes.iter().rev().map(|(_, probe)| probe)
     }
 
     /// The acknowledgements of these messages.

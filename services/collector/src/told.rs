@@ -1,7 +1,7 @@
 //! An entry, looked at before it is taken: what can't be is refused, and stored nowhere.
 
 use hopwatch_archive::slot;
-use hopwatch_model::{ClientTrace, PeerExchange, Trace};
+use hopwatch_model::{ClientTrace, PeerExchange, Probe, Trace};
 use hopwatch_wire::record::{Entry, Record};
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ pub(crate) enum What {
     Trace(Box<Trace>),
     Client(Box<ClientTrace>),
     Peer(Box<PeerExchange>),
+    Probe(Box<Probe>),
     /// Something that a later entry of the same slot replaces.
     Word {
         slot: String,
@@ -50,6 +51,7 @@ impl Told {
                 What::Client(Box::new(trace))
             }
             (Record::Peer(record), _) => What::Peer(Box::new(PeerExchange::from(*record))),
+            (Record::Probe(probe), _) => What::Probe(probe),
             (record, slot) => What::Word { slot: slot.unwrap_or_default(), record },
         };
         Ok(Self { origin: (entry.source.into(), entry.number), what })
@@ -58,7 +60,7 @@ impl Told {
     pub(crate) fn slot(&self) -> Option<&str> {
         match &self.what {
             What::Word { slot, .. } => Some(slot),
-            What::Trace(_) | What::Client(_) | What::Peer(_) => None,
+            What::Trace(_) | What::Client(_) | What::Peer(_) | What::Probe(_) => None,
         }
     }
 }

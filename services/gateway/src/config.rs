@@ -3,6 +3,7 @@
 use anyhow::ensure;
 use clap::ValueEnum;
 use hopwatch_kit::config::Refused;
+use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec};
 use hopwatch_tap::Qos;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -46,6 +47,13 @@ impl QosKind {
             Self::BestEffort => "best-effort",
         }
     }
+
+    const fn of_topic(self) -> Qos {
+        match self {
+            Self::Reliable => Qos::RELIABLE,
+            Self::BestEffort => Qos::BEST_EFFORT,
+        }
+    }
 }
 
 /// Which message a full queue gives up.
@@ -70,6 +78,19 @@ pub enum RecordTraces {
     Alternate,
 }
 
+/// One lane: what is subscribed to, and over which link it goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// Its name in reports.
+    pub(crate) name: String,
+    /// Its topic, from the root.
+    pub(crate) topic: String,
+    /// What the subscription asks for.
+    pub(crate) qos: Qos,
+    /// The link to both services.
+    pub(crate) link: LinkKind,
+}
+
 hopwatch_kit::config! {
     /// Configuration of the gateway.
     pub struct Config, Flags {
@@ -85,7 +106,10 @@ hopwatch_kit::config! {
         domain: i64 = -1,
         /// Name of the lane in reports; empty: the QoS
         lane: String = String::new(),
-        /// Link to both services
+        /// Several lanes, with `;` between, instead of `qos`, `depth` and `lane`: words as in
+        /// best-effort,name=NAME,depth=N,link=LINK,topic=/T,payload=BYTES
+        lanes: String = String::new(),
+        /// Link to both services; of lanes, of those that name none
         link: LinkKind = LinkKind::Http1,
         /// The AI service
         ai_url: String = "http://127.0.0.1:5000/v1/infer".to_owned(),
@@ -105,14 +129,14 @@ hopwatch_kit::config! {
         ai_timeout_ms: u64 = 5000,
         /// How long the web service may take, in ms
         web_timeout_ms: u64 = 2000,
-        /// Messages that are worked on at once
+        /// Messages that are worked on at once, in each lane
         in_flight: usize = 64,
-        /// Messages that may wait for a worker
+        /// Messages that may wait for a worker, in each lane
         queue: usize = 1024,
         /// Which message a full queue gives up
         drop_policy: DropPolicy = DropPolicy::Oldest,
-        /// One message after the other, with a queue as deep as the subscription's history:
-        /// what a callback that blocks its executor does
+        /// One message after the other in each lane, with a queue as deep as the subscription's
+        /// history: what a callback that blocks its executor does
         @switch serial: bool = false,
         /// How long messages under way may take to end when the gateway is stopped, in ms
         drain_ms: u64 = 2000,
@@ -157,16 +181,52 @@ impl Config {
         Ok(())
     }
 
-    /// The subscription's QoS.
-    pub(crate) fn qos(&self) -> Qos {
-        let mut qos = match self.qos {
-            QosKind::Reliable => Qos::RELIABLE,
-            QosKind::BestEffort => Qos::BEST_EFFORT,
-        };
-        if self.depth > 0 {
-            qos.depth = self.depth;
+    /// The lanes: those of `lanes`, else the one that the other keys describe.
+    pub(crate) fn lanes(&self) -> Result<Vec<Lane>, Refused> {
+        if self.lanes.is_empty() {
+            let name = if self.lane.is_empty() { self.qos.name() } else { &self.lane };
+            let topic = lane::absolute(&self.topic);
+            let usual = self.qos.of_topic();
+            let depth = if self.depth > 0 { self.depth } else { usual.depth };
+            let qos = Qos { depth, ..usual };
+            return Ok(vec![Lane { name: name.to_owned(), topic, qos, link: self.link }]);
         }
-        qos
+        let default = Self::default();
+        for (key, given) in [
+            ("qos", self.qos != default.qos),
+            ("depth", self.depth != default.depth),
+            ("lane", self.lane != default.lane),
+        ] {
+            if given {
+                let why = format!("{key} and lanes exclude each other: write it into each lane");
+                return Err(Refused(why));
+            }
+        }
+        let refused = |error: BadLane| Refused(format!("lanes: {error}"));
+        let specs = LaneSpec::parse_all(&self.lanes).map_err(refused)?;
+        let lanes = lane::resolve(&specs, &self.topic).map_err(refused)?;
+        lanes.into_iter().map(|lane| self.lane_of(lane)).collect()
+    }
+
+    fn lane_of(&self, lane: lane::Lane) -> Result<Lane, Refused> {
+        let usual = match lane.qos {
+            LaneQos::Reliable => Qos::RELIABLE,
+            LaneQos::BestEffort => Qos::BEST_EFFORT,
+        };
+        let depth = usize::try_from(lane.depth).unwrap_or(usize::MAX);
+        let link = match &lane.link {
+            None => self.link,
+            Some(link) => LinkKind::from_str(link, false).map_err(|_| {
+                let known = LinkKind::value_variants().iter().map(|kind| kind.name());
+                let known = known.collect::<Vec<_>>().join(", ");
+                let name = &lane.name;
+                Refused(format!(
+                    "lanes: {link:?} of lane {name:?} is no link ({known}) and no QoS \
+                     (best-effort, reliable)"
+                ))
+            })?,
+        };
+        Ok(Lane { name: lane.name, topic: lane.topic, qos: Qos { depth, ..usual }, link })
     }
 
     /// The ROS domain, if it isn't left to the environment.
@@ -179,14 +239,12 @@ impl Config {
         domain.map(Some).ok_or_else(refused)
     }
 
-    /// The lane's name.
-    pub(crate) fn lane(&self) -> String {
-        if self.lane.is_empty() { self.qos.name().to_owned() } else { self.lane.clone() }
-    }
-
-    /// (workers, places in the queue).
-    pub(crate) fn capacity(&self) -> (usize, usize) {
-        if self.serial { (1, self.qos().depth) } else { (self.in_flight, self.queue) }
+    /// (workers, places in the queue) of a lane with this QoS.
+    ///
+    /// Serial, each lane has a worker of its own: lanes are conditions that are measured beside
+    /// each other, each as if it were alone, and one's backlog must not be another's.
+    pub(crate) fn capacity(&self, qos: Qos) -> (usize, usize) {
+        if self.serial { (1, qos.depth) } else { (self.in_flight, self.queue) }
     }
 
     pub(crate) fn ai_timeout(&self) -> Duration {
@@ -195,5 +253,66 @@ impl Config {
 
     pub(crate) fn web_timeout(&self) -> Duration {
         Duration::from_millis(self.web_timeout_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_lanes_the_other_keys_make_one() {
+        let config = Config { depth: 3, qos: QosKind::Reliable, ..Config::default() };
+        let qos = Qos { depth: 3, ..Qos::RELIABLE };
+        let (topic, link) = ("/robot_messages".to_owned(), LinkKind::Http1);
+        let lane = Lane { name: "reliable".to_owned(), topic, qos, link };
+        assert_eq!(config.lanes().unwrap(), [lane]);
+        let named = Config { lane: "mine".to_owned(), topic: "a".to_owned(), ..Config::default() };
+        let lanes = named.lanes().unwrap();
+        assert_eq!((&*lanes[0].name, &*lanes[0].topic, lanes[0].qos.depth), ("mine", "/a", 1));
+    }
+
+    #[test]
+    fn lanes_are_made_of_their_words_and_the_rest_of_the_keys() {
+        let config = Config {
+            lanes: "http1;http1-fresh;reliable,depth=4".to_owned(),
+            link: LinkKind::Http1Fresh,
+            ..Config::default()
+        };
+        let lanes = config.lanes().unwrap();
+        let told = |lane: &Lane| (lane.name.clone(), lane.topic.clone(), lane.link.name());
+        assert_eq!(
+            lanes.iter().map(told).collect::<Vec<_>>(),
+            [
+                ("best-effort-http1".to_owned(), "/robot_messages".to_owned(), "http1"),
+                ("best-effort-http1-fresh".to_owned(), "/robot_messages".to_owned(), "http1-fresh"),
+                (
+                    "reliable".to_owned(),
+                    "/robot_messages/reliable_depth_4".to_owned(),
+                    "http1-fresh"
+                ),
+            ]
+        );
+        assert_eq!(lanes[2].qos, Qos { depth: 4, ..Qos::RELIABLE });
+        let serial = Config { serial: true, ..config };
+        assert_eq!(serial.capacity(lanes[2].qos), (1, 4));
+    }
+
+    #[test]
+    fn lanes_that_cannot_be_are_refused() {
+        let why = |config: &Config| config.lanes().unwrap_err().to_string();
+        let of = |lanes: &str| Config { lanes: lanes.to_owned(), ..Config::default() };
+        for (lanes, words) in [
+            ("relaible", ["\"relaible\"", "no link (http1"]),
+            ("reliable;reliable", ["reliable", "give one a name="]),
+            ("reliable,speed=1", ["speed", "name, qos"]),
+        ] {
+            let why = why(&of(lanes));
+            assert!(words.iter().all(|word| why.contains(word)), "{why}");
+        }
+        let both = Config { qos: QosKind::Reliable, ..of("reliable") };
+        assert!(why(&both).contains("qos and lanes exclude each other"));
+        let named = Config { lane: "x".to_owned(), ..of("reliable") };
+        assert!(why(&named).contains("lane and lanes"));
     }
 }

@@ -1,108 +1,82 @@
-//! The tap as the gateway's source: messages into the intake, everything else into records.
+//! The tap as the gateway's source: messages into the lanes of their topic, everything else into
+//! records.
 
-use crate::config::Config;
-use crate::intake::Arrival;
+use crate::config::{Config, Lane};
 use crate::pipeline::Pipeline;
-use crate::shared_memory;
-use crate::silence::{Account, Flows, Ours, Silence};
-use hopwatch_clocksync::WallMap;
+use crate::topic::{self, Topic};
+use hopwatch_clocksync::{WallBracket, WallMap};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::RecordSender;
-use hopwatch_model::census::due_ns;
-use hopwatch_model::{Ns, PublisherId};
+use hopwatch_model::lane::absolute;
+use hopwatch_model::{Census as Told, GatewayCounters, Ns};
 use hopwatch_tap::{
-    Durability, EndpointInfo, Graph, Qos, Subscription, Taken, Tap, TapConfig, TapError, TapEvent,
-    TypeSupport,
+    Durability, Graph, Qos, Subscription, Taken, Tap, TapConfig, TapError, TapEvent, TypeSupport,
 };
 use hopwatch_wire::record::{CensusRecord, EventRecord, Record};
 use hopwatch_wire::robot_message::decode_census;
-use r2r::hopwatch_msgs::msg::{Census, RobotMessage};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use r2r::hopwatch_msgs::msg::Census;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// The topic of the robots' own counts.
 const CENSUS_TOPIC: &str = "/hopwatch/census";
-const MESSAGES: usize = 0;
-
-/// What the tap's thread remembers from message to message.
-#[derive(Default)]
-struct Seen {
-    wall: WallMap,
-    /// What is known of each writer's numbers.
-    writers: HashMap<PublisherId, Numbers>,
-    /// Writers of which something came.
-    heard: HashSet<PublisherId>,
-    /// When the newest message was taken, and whether none had come for a while before it.
-    taken_ns: Ns,
-    is_quiet: bool,
-    /// When an event of a kind was told last, monotonic ns.
-    told: HashMap<&'static str, Ns>,
-}
-
-/// Messages that come faster than this leave the tap's thread alone: the reader's history is short,
-/// and the runtime's threads are awake anyway.
-const QUIET_NS: Ns = 5_000_000;
 
 /// An event that comes with every message is told so often: what matters is in the counters.
 const EVENT_PAUSE_NS: Ns = 1_000_000_000;
 
+/// So many topics that robots count and that are no lane's are told of.
+const MOST_OTHER_TOPICS: usize = 10;
+
+/// What the tap's thread remembers from message to message.
+struct Seen {
+    wall: WallMap,
+    /// Of each topic.
+    topics: Vec<topic::Seen>,
+    /// Topics of which something was taken in this round, in the order of the takes.
+    came: Vec<usize>,
+    /// When an event of a kind was told last of a subscription, monotonic ns.
+    told: HashMap<(&'static str, usize), Ns>,
+    /// Topics that robots count and that are no lane's.
+    other_topics: BTreeSet<String>,
+}
+
 impl Seen {
-    /// Whether an event of this kind may be told again.
-    fn may_tell(&mut self, event: &'static str) -> bool {
+    fn new(topics: usize) -> Self {
+        Self {
+            wall: WallMap::default(),
+            topics: std::iter::repeat_with(topic::Seen::default).take(topics).collect(),
+            came: Vec::new(),
+            told: HashMap::new(),
+            other_topics: BTreeSet::new(),
+        }
+    }
+
+    /// Whether an event of this kind may be told again of this subscription.
+    fn may_tell(&mut self, event: &'static str, subscription: usize) -> bool {
         let now = mono_ns();
-        let told = self.told.get(event).is_none_or(|last| now - last >= EVENT_PAUSE_NS);
+        let key = (event, subscription);
+        let told = self.told.get(&key).is_none_or(|last| now - last >= EVENT_PAUSE_NS);
         if told {
-            self.told.insert(event, now);
+            self.told.insert(key, now);
         }
         told
     }
-
-    /// Whether a message comes after one that its writer published later, and by how much it
-    /// changes the count of messages that were missed.
-    fn place(&mut self, message: &Taken) -> (bool, i64) {
-        let Some(number) = message.publication_sequence else { return (false, 0) };
-        let start = || Numbers { highest: number, gaps: BTreeSet::new() };
-        let numbers = self.writers.entry(message.publisher).or_insert_with(start);
-        if number <= numbers.highest {
-            let late = numbers.gaps.remove(&number);
-            return (number < numbers.highest, -i64::from(late));
-        }
-        let missed = number - numbers.highest - 1;
-        numbers.gaps.extend((numbers.highest + 1..number).rev().take(REMEMBERED));
-        while numbers.gaps.len() > REMEMBERED {
-            numbers.gaps.pop_first();
-        }
-        numbers.highest = number;
-        (false, i64::try_from(missed).unwrap_or(i64::MAX))
-    }
 }
-
-/// The numbers of one writer's messages.
-struct Numbers {
-    highest: u64,
-    /// Those that were passed over: they may still come.
-    gaps: BTreeSet<u64>,
-}
-
-/// Gaps of a writer that may still close.
-const REMEMBERED: usize = 10_000;
 
 /// What the tap's thread shares with the rest of the gateway.
 pub(crate) struct Source {
-    pub(crate) pipeline: Arc<Pipeline>,
+    /// A subscription each, in the tap's order. The censuses are behind them.
+    topics: Vec<Topic>,
     pub(crate) records: RecordSender,
     /// When this gateway started, on its monotonic clock.
-    pub(crate) started_ms: i64,
-    pub(crate) message_lost: AtomicU64,
-    pub(crate) missed: AtomicI64,
-    silence: Mutex<Silence>,
-    /// Apart from it, since this one the tap's thread needs at each message.
-    flows: Mutex<Flows>,
+    started_ms: i64,
+    /// Censuses of topics that are no lane's.
+    of_other_topics: AtomicU64,
     /// The graph changed, or a match, since somebody looked.
     graph_changed: AtomicBool,
 }
@@ -111,34 +85,33 @@ pub(crate) struct Source {
 const LOOK: Duration = Duration::from_millis(250);
 
 impl Source {
-    pub(crate) fn new(config: &Config, pipeline: Arc<Pipeline>, records: RecordSender) -> Self {
-        let message = TypeSupport::of::<RobotMessage>();
-        let ours = Ours {
-            topic: config.topic.clone(),
-            topic_type: message.name().to_owned(),
-            type_hash: message.hash(),
-            qos: config.qos(),
-            place: place(config),
-        };
-        let after_ns = Ns::try_from(config.silence_ms).unwrap_or(Ns::MAX).saturating_mul(1_000_000);
+    pub(crate) fn new(
+        config: &Config,
+        lanes: &[(Lane, Arc<Pipeline>)],
+        records: RecordSender,
+    ) -> Self {
         Self {
-            pipeline,
+            topics: Topic::all(lanes, config.silence_ms, &place(config)),
             records,
             started_ms: mono_ns() / 1_000_000,
-            message_lost: AtomicU64::new(0),
-            missed: AtomicI64::new(0),
-            silence: Mutex::new(Silence::new(ours, after_ns, mono_ns())),
-            flows: Mutex::default(),
+            of_other_topics: AtomicU64::new(0),
             graph_changed: AtomicBool::new(false),
         }
     }
 
-    fn silence(&self) -> MutexGuard<'_, Silence> {
-        self.silence.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Each lane's counters.
+    pub(crate) fn counters(&self, last: bool) -> Vec<GatewayCounters> {
+        let told = |counters| GatewayCounters {
+            started_ms: self.started_ms,
+            records_dropped: self.records.dropped(),
+            last,
+            ..counters
+        };
+        self.topics.iter().flat_map(Topic::counters).map(told).collect()
     }
 
-    fn flows(&self) -> MutexGuard<'_, Flows> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn censuses_of_other_topics(&self) -> u64 {
+        self.of_other_topics.load(Ordering::Relaxed)
     }
 
     /// Tells why nothing comes, when nothing comes. While messages come and nobody comes or goes,
@@ -150,28 +123,24 @@ impl Source {
                 () = end.begun() => break,
             }
             let changed = self.graph_changed.swap(false, Ordering::Relaxed);
-            if (changed || self.is_due()) && !self.look(&graph).await {
-                return;
+            for (at, topic) in self.topics.iter().enumerate() {
+                if (changed || topic.is_due()) && !self.look(&graph, at).await {
+                    return;
+                }
             }
         }
         // Nothing came at all: what is known of it by now must not be kept back.
-        if self.pipeline.intake.counters("").taken == 0 {
-            self.silence().hurry();
-            self.look(&graph).await;
+        for (at, topic) in self.topics.iter().enumerate().filter(|(_, topic)| topic.is_mute()) {
+            topic.silence().hurry();
+            self.look(&graph, at).await;
         }
     }
 
-    fn is_due(&self) -> bool {
-        // A copy: the tap's thread waits for neither of the two.
-        let flows = self.flows().clone();
-        self.silence().is_due(mono_ns(), &flows)
-    }
-
-    /// False when the tap has ended.
-    async fn look(self: &Arc<Self>, graph: &Graph) -> bool {
+    /// Looks at what the graph has to do with a topic. False when the tap has ended.
+    async fn look(self: &Arc<Self>, graph: &Graph, at: usize) -> bool {
         let (source, graph) = (Arc::clone(self), graph.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            let picture = match graph.look(MESSAGES) {
+            let picture = match graph.look(at) {
                 Ok(picture) => picture,
                 Err(TapError::Ended) => return false,
                 Err(error) => {
@@ -179,10 +148,9 @@ impl Source {
                     return true;
                 }
             };
-            let flows = source.flows().clone();
-            let evidence = |late: &[&EndpointInfo]| shared_memory::evidence(late);
-            let news = source.silence().look(mono_ns(), &picture, &flows, evidence);
-            source.tell(news);
+            if let Some(topic) = source.topics.get(at) {
+                source.tell(topic.look(&picture));
+            }
             true
         });
         looked.await.unwrap_or(false)
@@ -200,18 +168,12 @@ impl Source {
         config: &Config,
     ) -> Result<(Tap, oneshot::Receiver<()>), TapError> {
         let census = Qos { durability: Durability::TransientLocal, depth: 100, ..Qos::RELIABLE };
-        let subscriptions = vec![
-            Subscription {
-                topic: config.topic.clone(),
-                type_support: TypeSupport::of::<RobotMessage>(),
-                qos: config.qos(),
-            },
-            Subscription {
-                topic: CENSUS_TOPIC.to_owned(),
-                type_support: TypeSupport::of::<Census>(),
-                qos: census,
-            },
-        ];
+        let mut subscriptions: Vec<_> = self.topics.iter().map(Topic::subscription).collect();
+        subscriptions.push(Subscription {
+            topic: CENSUS_TOPIC.to_owned(),
+            type_support: TypeSupport::of::<Census>(),
+            qos: census,
+        });
         let tap_config = TapConfig {
             node_name: "hopwatch_gateway".to_owned(),
             namespace: String::new(),
@@ -221,53 +183,68 @@ impl Source {
         // Dropped with the sink, which tells that the tap has ended.
         let (alive, ended) = oneshot::channel();
         let source = Arc::clone(self);
-        let mut seen = Seen::default();
+        let mut seen = Seen::new(self.topics.len());
         let runtime = Handle::current();
         let tap = Tap::start(tap_config, move |event| {
             let _alive = &alive;
-            match event {
-                TapEvent::Idle if seen.is_quiet => source.pipeline.start_here(&runtime),
-                TapEvent::Idle => source.pipeline.intake.wake(),
-                event => source.take(event, &mut seen, &runtime),
-            }
+            source.take(event, &mut seen, &runtime);
         })?;
         Ok((tap, ended))
     }
 
     /// Runs on the tap's thread: nothing here waits.
     fn take(&self, event: TapEvent, seen: &mut Seen, runtime: &Handle) {
-        match event {
-            TapEvent::Taken { subscription: MESSAGES, message } => {
-                self.message(message, seen, runtime);
+        let of = event.subscription();
+        let topic = of.and_then(|of| Some((of, self.topics.get(of)?)));
+        match (event, topic) {
+            (TapEvent::Taken { message, .. }, Some((at, topic))) => {
+                self.wall(message.bracket, seen);
+                if !seen.came.contains(&at) {
+                    seen.came.push(at);
+                }
+                if let Some(seen) = seen.topics.get_mut(at) {
+                    self.tell(topic.message(message, seen, runtime));
+                }
             }
-            TapEvent::Taken { message, .. } => self.census(&message, seen),
-            TapEvent::MessageLost { subscription: MESSAGES, total, .. } => {
-                self.message_lost.store(total as u64, Ordering::Relaxed);
-                let text = format!("DDS reports {total} messages lost so far on the topic");
-                if seen.may_tell("message_lost") {
+            (TapEvent::Taken { message, .. }, None) => self.census(&message, seen),
+            (TapEvent::Idle, _) => {
+                for at in seen.came.drain(..) {
+                    if let (Some(topic), Some(seen)) = (self.topics.get(at), seen.topics.get(at)) {
+                        topic.idle(seen, runtime);
+                    }
+                }
+            }
+            (TapEvent::MessageLost { total, .. }, Some((at, topic))) => {
+                topic.message_lost.store(total as u64, Ordering::Relaxed);
+                if seen.may_tell("message_lost", at) {
+                    let on = topic.in_words();
+                    let text = format!("DDS reports {total} messages lost so far on {on}");
                     self.event("message_lost", text);
                 }
             }
-            TapEvent::IncompatibleQos { subscription: MESSAGES, advice, offered, .. } => {
-                let news = self.silence().unfit(mono_ns(), &offered, &advice);
+            (TapEvent::IncompatibleQos { advice, offered, .. }, Some((_, topic))) => {
+                let news = topic.silence().unfit(mono_ns(), &offered, &advice);
                 self.tell(news);
             }
-            TapEvent::TakeFailed { total, detail, .. } if seen.may_tell("take_failed") => {
-                self.event("take_failed", format!("{total} messages could not be taken: {detail}"));
+            (TapEvent::TakeFailed { subscription, total, detail }, _)
+                if seen.may_tell("take_failed", subscription) =>
+            {
+                let on = topic.map_or(CENSUS_TOPIC.to_owned(), |(_, topic)| topic.in_words());
+                let text = format!("{total} messages of {on} could not be taken: {detail}");
+                self.event("take_failed", text);
             }
-            TapEvent::Matched { subscription: MESSAGES, current, .. } => {
-                tracing::info!(publishers = current, "matched");
+            (TapEvent::Matched { current, .. }, Some((_, topic))) => {
+                tracing::info!(publishers = current, topic = topic.name, "matched");
                 self.graph_changed.store(true, Ordering::Relaxed);
             }
-            TapEvent::GraphChanged => self.graph_changed.store(true, Ordering::Relaxed),
+            (TapEvent::GraphChanged, _) => self.graph_changed.store(true, Ordering::Relaxed),
             _ => {}
         }
     }
 
-    fn message(&self, message: Taken, seen: &mut Seen, runtime: &Handle) {
-        seen.is_quiet = message.taken_mono_ns.saturating_sub(seen.taken_ns) >= QUIET_NS;
-        seen.taken_ns = message.taken_mono_ns;
-        if let Some(step) = seen.wall.observe(message.bracket) {
+    /// Looks whether somebody set the wall clock.
+    fn wall(&self, bracket: WallBracket, seen: &mut Seen) {
+        if let Some(step) = seen.wall.observe(bracket) {
             let ms = step.by / 1_000_000;
             self.event(
                 "wall_clock_step",
@@ -277,46 +254,57 @@ impl Source {
                 ),
             );
         }
-        self.flows().entry(message.publisher).or_default().note(message.taken_mono_ns);
-        if seen.heard.insert(message.publisher) {
-            let news = self.silence().heard(message.taken_mono_ns, message.publisher);
-            self.tell(news);
-        }
-        let (reordered, missed) = seen.place(&message);
-        self.missed.fetch_add(missed, Ordering::Relaxed);
-        let arrival = Arrival {
-            bytes: message.bytes,
-            source_wall_ns: message.source_wall_ns,
-            received_wall_ns: message.received_wall_ns,
-            publication_sequence: message.publication_sequence,
-            publisher: message.publisher,
-            reordered,
-            taken_ns: message.taken_mono_ns,
-            bracket: message.bracket,
-        };
-        self.pipeline.offer(arrival, runtime);
     }
 
     fn census(&self, message: &Taken, seen: &mut Seen) {
+        let census = self.topics.len();
         match decode_census(&message.bytes) {
-            Ok(Some(census)) => {
-                let account = Account {
-                    published: census.published,
-                    pause_ns: due_ns(0, census.rate_hz, 1),
-                    last: census.last,
-                };
-                self.silence().census(message.publisher, &census.instance, account);
-                let record = CensusRecord::new(&self.pipeline.lane, &census);
-                self.records.send(Record::Census(record));
+            Ok(Some((of, told))) => {
+                let of = absolute(&of);
+                let mut is_ours = false;
+                for topic in self.topics.iter().filter(|topic| topic.name == of) {
+                    is_ours = true;
+                    topic.census(message.publisher, &told);
+                    for lane in &topic.lanes {
+                        self.records.send(Record::Census(CensusRecord::new(&lane.lane, &told)));
+                    }
+                }
+                if !is_ours {
+                    self.of_other_topics.fetch_add(1, Ordering::Relaxed);
+                    self.other_topic(of, &told, seen);
+                }
             }
-            Ok(None) if seen.may_tell("bad_census") => {
+            Ok(None) if seen.may_tell("bad_census", census) => {
                 self.event("bad_census", "a census has impossible counts".to_owned());
             }
-            Err(error) if seen.may_tell("bad_census") => {
+            Err(error) if seen.may_tell("bad_census", census) => {
                 self.event("bad_census", format!("a census can't be read: {error}"));
             }
             Ok(None) | Err(_) => {}
         }
+    }
+
+    /// A robot counts what it publishes elsewhere: none of that is published on a lane.
+    fn other_topic(&self, of: String, census: &Told, seen: &mut Seen) {
+        if seen.other_topics.len() >= MOST_OTHER_TOPICS || seen.other_topics.contains(&of) {
+            return;
+        }
+        let robot = &census.robot_id;
+        let ours: Vec<&str> = self.topics.iter().map(|topic| topic.name.as_str()).collect();
+        let ours = ours.join(", ");
+        let text = if of.is_empty() {
+            format!(
+                "{robot} does not say which topic its census counts: it is passed over; let it \
+                 fill in Census.topic (measured here: {ours})"
+            )
+        } else {
+            format!(
+                "{robot} counts what it publishes on {of}, and no lane takes from there: it is \
+                 passed over (measured here: {ours})"
+            )
+        };
+        self.event("other_topic", text);
+        seen.other_topics.insert(of);
     }
 
     fn event(&self, event: &str, text: String) {

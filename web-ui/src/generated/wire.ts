@@ -84,6 +84,10 @@ lanes: Array<LaneView>,
  */
 latest: Array<MessageView>, 
 /**
+ * What other links would change, by the newest shadow probes; `null` without probes.
+ */
+shadow: Shadow | null, 
+/**
  * Browser pages that the broadcaster serves now.
  */
 clients: number, 
@@ -856,6 +860,59 @@ kind: string,
  * A sentence that says what, where and what to do.
  */
 text: string, };
+
+export type Shadow = { 
+/**
+ * Probes a second, of all links and services together.
+ */
+rate_hz: number, 
+/**
+ * Size of the bodies, in bytes: the smallest and the largest.
+ */
+body_bytes: [number, number], 
+/**
+ * The link that messages go over, which the others are compared with.
+ */
+current: string, 
+/**
+ * Each link: the current one first, then by name.
+ */
+links: Array<ShadowLink>, };
+
+export type ShadowLink = { 
+/**
+ * Its name.
+ */
+link: string, 
+/**
+ * Requests.
+ */
+probes: number, 
+/**
+ * Of these, without a reply.
+ */
+failed: number, 
+/**
+ * Times that requests were sent again.
+ */
+retries: number, 
+/**
+ * What both services' requests cost in one round: connection and round trip, without the
+ * services' own time.
+ */
+cost: Summary, 
+/**
+ * Rounds in which this link and the current one had replies of both services.
+ */
+pairs: number, 
+/**
+ * Median of (this link − the current one) within a round; negative: it saves time.
+ */
+change_ns: number | null, 
+/**
+ * Its 95 % interval by order statistics; `null` for an end that the rounds don't give.
+ */
+change_ci_ns: [number | null, number | null], };
 
 export type PageConfig = { 
 /**

@@ -7,6 +7,7 @@ import { Banner, Header } from "./header";
 import { Lanes } from "./lanes";
 import { Latest } from "./latest";
 import { Legs } from "./legtable";
+import { Links } from "./links";
 import { Ticker } from "./ticker";
 
 /** Everything on it. */
@@ -30,6 +31,7 @@ function Figures() {
       <Latest />
       <div class="side">
         <Legs />
+        <Links />
         <Events />
       </div>
     </main>
