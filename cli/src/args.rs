@@ -229,6 +229,15 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// What `hopwatch compare --help` prints is what the documents say.
+    #[test]
+    fn the_help_of_compare() {
+        let mut cli = Cli::command().term_width(100);
+        cli.build();
+        let compare = cli.find_subcommand_mut("compare").unwrap();
+        insta::assert_snapshot!(compare.render_help());
+    }
+
     #[test]
     fn nonsense_is_refused() {
         for bad in [

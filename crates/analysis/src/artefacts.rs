@@ -8,6 +8,7 @@ use crate::units::maybe;
 use hopwatch_model::{Failure, Ledger, Ns};
 use hopwatch_stats::{Modes, quantile};
 use serde::Serialize;
+use std::fmt::Write;
 
 const MS: Ns = 1_000_000;
 /// Fewer messages show nothing of how often something happens.
@@ -158,6 +159,34 @@ pub struct LaneArtefacts {
     pub lane: String,
     /// Each kind that can be seen in one run.
     pub artefacts: Vec<Artefact>,
+}
+
+impl LaneArtefacts {
+    /// In sentences: those found, then the names of the others.
+    pub(crate) fn said(&self) -> Vec<String> {
+        let of = |state| self.artefacts.iter().filter(move |a| a.state == state);
+        let names = |state| of(state).map(|a| a.kind.title()).collect::<Vec<_>>().join(", ");
+        let mut said: Vec<String> = of(State::Found).map(Artefact::said).collect();
+        for (what, names) in
+            [("ruled out", names(State::RuledOut)), ("not known", names(State::Unknown))]
+        {
+            if !names.is_empty() {
+                said.push(format!("{what}: {names}"));
+            }
+        }
+        said
+    }
+}
+
+impl Artefact {
+    fn said(&self) -> String {
+        let mut said = format!("{}: {}; {}", self.kind.title(), self.evidence, self.fix);
+        if let Some((p50, p99)) = self.gain_p50_ns.zip(self.gain_p99_ns) {
+            let (p50, p99) = (maybe(Some(p50)), maybe(Some(p99)));
+            let _infallible = write!(said, "; it would gain {p50} at P50 and {p99} at P99");
+        }
+        said
+    }
 }
 
 /// What besides the messages is looked at.

@@ -47,7 +47,7 @@ pub fn comparison_table(comparison: &Comparison) -> String {
         for effect in told(contrast) {
             line(&mut out, &gains_row(effect_cells(effect)));
         }
-        wrapped(&mut out, &format!("  {}", decided(contrast)));
+        wrapped(&mut out, &decided(contrast));
     }
     line(&mut out, "");
     if let Some(control) = &comparison.control {
@@ -55,8 +55,8 @@ pub fn comparison_table(comparison: &Comparison) -> String {
     }
     for qos in &comparison.qos {
         wrapped(&mut out, &format!("QoS, {}", qos.condition));
-        wrapped(&mut out, &format!("  sensor stream: {}", qos.sensor_stream));
-        wrapped(&mut out, &format!("  command: {}", qos.command));
+        wrapped(&mut out, &format!("- sensor stream: {}", qos.sensor_stream));
+        wrapped(&mut out, &format!("- command: {}", qos.command));
     }
     for artefact in found(comparison) {
         wrapped(&mut out, &format!("! {}", artefact_said(artefact)));
@@ -127,7 +127,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         for effect in told(contrast) {
             let delta = effect.cliffs_delta.map_or("–".to_owned(), |d| format!("{d:+.2}"));
             let welch = effect.welch.as_ref().map_or("–".to_owned(), |w| {
-                format!("t = {:.2}, df = {:.1}, p = {:.3}", w.t, w.df, w.p)
+                format!("t = {:.2}, df = {:.1}, p {}", w.t, w.df, p_said(w.p))
             });
             put(&mut out, &format!("| {} | {delta} | {welch} |", effect_cells(effect).join(" | ")));
         }
@@ -174,10 +174,9 @@ fn title(contrast: &Contrast) -> String {
 fn decided(contrast: &Contrast) -> String {
     use crate::experiment::Factor;
     match contrast.factor {
-        Factor::Link | Factor::Qos => {
-            format!("{}: {}", contrast.decision.name(), contrast.said())
-        }
-        Factor::Loss | Factor::Rate | Factor::Payload => contrast.said(),
+        Factor::Link => format!("{}: {}", contrast.decision.name(), contrast.said()),
+        // Which QoS is right is a matter of use, and told below.
+        Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => contrast.said(),
     }
 }
 
@@ -196,9 +195,13 @@ fn effect_cells(effect: &Effect) -> [String; 6] {
         said(effect.gain),
         said(effect.gain_lower),
         said(effect.gain_upper),
-        effect.p.map_or("–".to_owned(), |p| format!("{p:.3}")),
+        effect.p.map_or("–".to_owned(), p_said),
         bootstrap,
     ]
+}
+
+fn p_said(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]

@@ -65,7 +65,10 @@ pub struct Contrast {
     pub switch_confidence: f64,
     /// That lower bound of the headline's gain; `null`: too few runs.
     pub switch_lower: Option<Amount>,
-    /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most.
+    /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most; the
+    /// two-sided 95 % interval of the shift leaves 0 out, since one run that is far off moves a
+    /// mean; and of 6 blocks or more, the sign-flip test within blocks says the same. So alike arms
+    /// are called different in less than 5 % of experiments.
     pub differs: bool,
     /// That p.
     pub p_corrected: Option<f64>,
@@ -282,8 +285,8 @@ impl Contrast {
     pub fn said(&self) -> String {
         let Some(effect) = self.headline_effect() else { return self.reason.clone() };
         match self.factor {
-            Factor::Link | Factor::Qos => self.reason.clone(),
-            Factor::Loss | Factor::Rate | Factor::Payload => {
+            Factor::Link => self.reason.clone(),
+            Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
                 let size = effect.gain.map_or("open".to_owned(), |gain| {
                     let which = if gain.0 < 0.0 { "longer" } else { "shorter" };
                     format!("{} {which}", effect.metric.said_gain(gain.0.abs()))
@@ -300,8 +303,9 @@ impl Contrast {
                     ),
                     _ => String::new(),
                 };
+                let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
                 format!(
-                    "{}: at {}, {} is {size} than at {}{bounds}: {shown}; no link effect",
+                    "{}: with {}, {} is {size} than with {}{bounds}: {shown}{no_link}",
                     self.effect,
                     self.alternative_level,
                     effect.metric.title(),
@@ -317,6 +321,17 @@ pub(crate) fn float(ns: Ns) -> f64 {
     ns as f64
 }
 
+/// Whether the two-sided 95 % interval of the shift leaves 0 out.
+pub(crate) fn is_shifted(effect: &Effect) -> bool {
+    let (worse, better) = effect.sides();
+    Shift::unpaired(&worse, &better, 0.975, 0.975).is_some_and(|shift| {
+        shift.lower.is_some_and(|lo| lo > 0.0) || shift.upper.is_some_and(|hi| hi < 0.0)
+    })
+}
+
+/// From so many blocks on, the sign-flip test can say anything at 5 % (METHOD 16).
+const PAIRED: usize = 6;
+
 /// Corrects the p of all contrasts for their number (S. Holm, 1979).
 pub(crate) fn correct(contrasts: &mut [Contrast]) {
     let p = |contrast: &Contrast| contrast.headline_effect().and_then(|effect| effect.p);
@@ -329,7 +344,13 @@ pub(crate) fn correct(contrasts: &mut [Contrast]) {
         largest = largest.max((p * left).min(1.0));
         left -= 1.0;
         contrasts[i].p_corrected = Some(largest);
-        contrasts[i].differs = largest <= 0.05;
+        let agree = |effect: &Effect| {
+            let paired =
+                effect.baseline.len() < PAIRED || effect.p_paired.is_some_and(|p| p <= 0.05);
+            is_shifted(effect) && paired
+        };
+        let agree = contrasts[i].headline_effect().is_some_and(agree);
+        contrasts[i].differs = largest <= 0.05 && agree;
     }
 }
 

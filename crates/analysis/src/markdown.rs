@@ -47,6 +47,12 @@ pub fn markdown(report: &Report) -> String {
         put(&mut out, &format!("| {name} | {limit} | {measured} | {mark} |"));
     }
     report.lanes.iter().for_each(|lane| of_lane(&mut out, lane));
+    put(&mut out, "\n## Artefacts\n");
+    for of_lane in &report.artefacts {
+        for text in of_lane.said() {
+            put(&mut out, &format!("- {}: {}", cell(&of_lane.lane), cell(&text)));
+        }
+    }
     if let Some(shadow) = &report.shadow {
         put(&mut out, "\n## Other links\n");
         for text in shadow.said() {

@@ -139,6 +139,9 @@ impl Late {
     }
 
     fn said(&self) -> String {
+        if self.of == 0 {
+            return "the clocks don't resolve the way through DDS".to_owned();
+        }
         match self.n {
             0 => format!("none of {} messages came late through DDS", self.of),
             n => format!(

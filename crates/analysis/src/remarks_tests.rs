@@ -50,6 +50,7 @@ fn texts(lane: LaneReport) -> [String; 2] {
         lanes,
         clocks: vec![],
         environment: BTreeMap::new(),
+        artefacts: vec![],
         verdict: Verdict { decision: "INCONCLUSIVE", reason: String::new() },
         broadcasters: vec![],
         clients: vec![],

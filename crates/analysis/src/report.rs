@@ -1,5 +1,6 @@
 //! The report: everything that was recorded, as figures. The JSON of `Report` is report.json.
 
+use crate::artefacts::{Context, LaneArtefacts, artefacts};
 use crate::budget::{Budget, BudgetReport};
 use crate::clock_report::{ClockReport, clock_reports};
 use crate::clocks::Clocks;
@@ -8,7 +9,9 @@ use crate::glass::{Glass, GlassTracker};
 use crate::lane::{LaneData, LaneInfo, LaneReport, Wanted, figures, taken_ns};
 use crate::ledger::{Account, LedgerBuilder};
 use crate::network::Network;
+use crate::parts::Parts;
 use crate::shadow::Shadow;
+use crate::short_cut::{DEFAULT_MARGIN_NS, verdict_of_run};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, Outcome,
     PeerExchange, Probe, Trace, TraceId,
@@ -123,6 +126,8 @@ pub struct Report {
     pub environment: BTreeMap<String, String>,
     /// What it says.
     pub verdict: Verdict,
+    /// What makes a link look slow without being its fault: found, or ruled out, in each lane.
+    pub artefacts: Vec<LaneArtefacts>,
     /// Whether it is within budget.
     pub budget: BudgetReport,
     /// What the broadcasters sent to pages, and what they had to drop.
@@ -173,6 +178,11 @@ pub fn report(
             figures(&lane, account.ledger.ledger(true), &wanted)
         })
         .collect();
+    let artefacts = accounts
+        .iter()
+        .zip(&lanes)
+        .map(|((info, account), lane)| lane_artefacts(info, account, lane, &clocks))
+        .collect();
     let mut broadcasters = data.broadcasters.clone();
     broadcasters.sort();
     let mut events = data.events.clone();
@@ -183,7 +193,8 @@ pub fn report(
         schema: SCHEMA,
         run,
         budget: budget.judge(&lanes),
-        verdict: verdict(&lanes),
+        verdict: verdict_of_run(&lanes, budget, DEFAULT_MARGIN_NS),
+        artefacts,
         lanes,
         clocks,
         environment,
@@ -240,16 +251,20 @@ pub(crate) fn accounts(data: &Dataset) -> Vec<(&LaneInfo, LaneAccount<'_>)> {
     data.lanes.values().map(|info| (info, of_lane(info))).collect()
 }
 
-/// One run compares nothing: it says where the time goes, and leaves the decision open.
-fn verdict(lanes: &[LaneReport]) -> Verdict {
-    let unstable = lanes.iter().find(|lane| lane.stability.unstable);
-    let reason = match unstable {
-        Some(lane) => format!("lane {} was unstable: {}", lane.name, lane.stability.reason),
-        None => "a single run compares no transports: it shows where the time goes, and nothing \
-                 here says what another transport would change"
-            .to_owned(),
-    };
-    Verdict { decision: "INCONCLUSIVE", reason }
+/// What is found or ruled out in one lane.
+fn lane_artefacts(
+    info: &LaneInfo,
+    account: &LaneAccount<'_>,
+    lane: &LaneReport,
+    clocks: &Clocks,
+) -> LaneArtefacts {
+    let census: Vec<&Census> = account.ledger.census().collect();
+    let whole = account.fresh.iter().filter(|trace| trace.outcome == Outcome::Delivered);
+    let parts: Vec<Parts> = whole
+        .filter_map(|trace| Parts::of(trace, &decompose(trace, &census, clocks).ok()?))
+        .collect();
+    let context = Context { info, stability: &lane.stability, ledger: &lane.ledger };
+    LaneArtefacts { lane: info.name.clone(), artefacts: artefacts(&parts, &context) }
 }
 
 impl Report {

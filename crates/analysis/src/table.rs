@@ -19,6 +19,12 @@ pub fn table(report: &Report) -> String {
     for lane in &report.lanes {
         of_lane(&mut out, lane);
     }
+    for of_lane in &report.artefacts {
+        for text in of_lane.said() {
+            let lane = if report.lanes.len() > 1 { of_lane.lane.as_str() } else { "artefacts" };
+            wrapped(&mut out, &format!("{lane}: {text}"));
+        }
+    }
     if let Some(network) = &report.run.network {
         wrapped(&mut out, &network.said());
     }

@@ -342,4 +342,4 @@ fn within(whole: &[(&str, Parts)], limit: Ns) -> u64 {
 
 #[cfg(test)]
 #[path = "trial_tests.rs"]
-mod tests;
+pub(crate) mod tests;
