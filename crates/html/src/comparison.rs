@@ -6,7 +6,7 @@ use crate::lane::{banner, list};
 use crate::markup::Markup;
 use crate::page::page;
 use crate::tables::{figure, row, table};
-use crate::words::{probability, thousands};
+use crate::words::{probability, sentence, thousands};
 use hopwatch_analysis::{
     Amount, ArmArtefact, Comparison, Contrast, Decision, Factor, Metric, QosFigures, State, maybe,
 };
@@ -90,12 +90,6 @@ fn result(m: &mut Markup, comparison: &Comparison) {
             }),
         );
     });
-}
-
-/// With a capital.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Whether someone can choose between its levels.
