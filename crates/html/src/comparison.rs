@@ -6,9 +6,9 @@ use crate::lane::{banner, list};
 use crate::markup::Markup;
 use crate::page::page;
 use crate::tables::{figure, row, table};
-use crate::words::{probability, thousands};
+use crate::words::{probability, sentence, thousands};
 use hopwatch_analysis::{
-    Amount, ArmArtefact, Comparison, Contrast, Decision, Factor, Metric, QosFigures, State, maybe,
+    Amount, ArmArtefact, Comparison, Contrast, Factor, Metric, QosFigures, State, maybe,
 };
 use std::collections::BTreeSet;
 
@@ -58,14 +58,11 @@ fn head(m: &mut Markup, comparison: &Comparison) {
 
 fn result(m: &mut Markup, comparison: &Comparison) {
     let verdict = &comparison.verdict;
-    let class = match verdict.decision {
-        Decision::Switch | Decision::Keep => "result is-good",
-        Decision::Inconclusive => "result is-warn",
-    };
+    let class = if comparison.exit_code() == 0 { "result is-good" } else { "result is-warn" };
     m.within("section", &[("id", &"result"), ("class", &class)], |m| {
         let said = format!("Must HTTP be replaced? {}", verdict.decision.name());
         m.element("h2", &[], &said);
-        m.element("p", &[], &format!("{}.", verdict.reason));
+        m.element("p", &[], &format!("{}.", sentence(&verdict.reason)));
         for fix in &verdict.fix_first {
             banner(m, false, "Fix first", fix);
         }
@@ -90,12 +87,6 @@ fn result(m: &mut Markup, comparison: &Comparison) {
             }),
         );
     });
-}
-
-/// With a capital.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Whether someone can choose between its levels.
@@ -248,7 +239,7 @@ fn arms(m: &mut Markup, comparison: &Comparison) {
                     }
                     m.element("td", &[], &maybe(arm.transport_p50_ns));
                     m.element("td", &[], &maybe(arm.total_p50_ns));
-                    m.element("td", &[], &left_out(&arm.dropped));
+                    m.element("td", &[("class", &"note")], &left_out(&arm.dropped));
                     m.element("td", &[], &arm.unstable.len().to_string());
                 });
             }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::samples::{HOSTILE, MS, add_lane, sound};
-use hopwatch_analysis::{Arm, Dataset, ExperimentPlan, TrialFigures, compare};
+use hopwatch_analysis::{Arm, Dataset, Decision, ExperimentPlan, TrialFigures, compare};
 use hopwatch_model::{Hop, Ns, Outcome};
 
 const LANE: &str = "lane";

@@ -19,6 +19,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod scale;
+mod shadow;
 mod tables;
 mod words;
 

@@ -4,7 +4,9 @@ use crate::ecdf::{Curve, ecdf_chart};
 use crate::lane::{banner, headline, lane_section, list};
 use crate::markup::Markup;
 use crate::page::page;
+use crate::shadow::shadow_section;
 use crate::tables::{budget_table, distribution_table};
+use crate::words::sentence;
 use hopwatch_analysis::{Course, Dataset, LaneReport, Report, courses, page_lines};
 
 /// The report as a page: report.html.
@@ -31,6 +33,9 @@ pub fn report_html(report: &Report, data: &Dataset) -> String {
             for (i, (lane, course)) in lanes.iter().enumerate() {
                 lane_section(m, i, lane, course);
             }
+            if let Some(shadow) = &report.shadow {
+                shadow_section(m, shadow);
+            }
             words(m, report);
         });
     })
@@ -54,6 +59,10 @@ fn head(m: &mut Markup, report: &Report) {
             for (i, lane) in report.lanes.iter().enumerate() {
                 let to = format!("#lane-{}-section", i + 1);
                 m.element("a", &[("href", &to)], &format!("Lane {}", lane.name));
+                m.text(" ");
+            }
+            if report.shadow.is_some() {
+                m.element("a", &[("href", &"#other-links")], "Other links");
                 m.text(" ");
             }
             m.element("a", &[("href", &"#clocks")], "Clocks");
@@ -106,6 +115,9 @@ fn result(m: &mut Markup, report: &Report) {
         if report.run.messages_not_kept > 0 {
             let n = report.run.messages_not_kept;
             banner(m, false, "Not kept", &format!("{n} messages are in no figure below"));
+        }
+        if let Some(network) = &report.run.network {
+            m.element("p", &[], &format!("{}.", sentence(&network.said())));
         }
         m.within("p", &[], |m| {
             m.text("Must HTTP be replaced? ");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::samples::{HOSTILE, MS, add_lane, sound};
 use hopwatch_analysis::{Budget, Event, RunInfo, report};
-use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage};
+use hopwatch_model::{ClockId, Failure, Hop, Outcome, Probe, Stage};
 use hopwatch_testkit::chance;
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
@@ -94,6 +94,38 @@ fn texts_from_outside_stay_texts() {
     assert!(text.contains("<script>alert('x')</script>"), "{text}");
     assert!(!html.contains("<script") && !html.contains("<img") && !html.contains('\u{202e}'));
     assert_eq!(html.matches("<style>").count(), 1);
+}
+
+/// Probes of three links: one as fast as the one in use, one slower, one without any reply.
+#[test]
+fn other_links_are_shown_with_their_intervals() {
+    let mut data = dataset();
+    for round in 1..=30u64 {
+        for (link, cost) in [("http1", 400), ("udp", 250), ("http1-fresh", 900), ("quic", 0)] {
+            for stage in [Stage::Ai, Stage::Web] {
+                data.probes.push(Probe {
+                    round,
+                    stage,
+                    link: link.into(),
+                    is_current: link == "http1",
+                    rate_hz: 2.0,
+                    body_bytes: 300,
+                    connect_ns: 0,
+                    round_trip_ns: (cost + i64::try_from(round * 7 % 11).unwrap()) * 1_000,
+                    served_ns: 0,
+                    retries: 0,
+                    failure: (link == "quic").then_some(Failure::Unreachable),
+                });
+            }
+        }
+    }
+    let html = made(&data);
+    let text = sound(&html);
+    assert!(html.contains("id=\"changes\"") && text.contains("-300 µs of P50 510 µs"), "{text}");
+    data.probes.reverse();
+    assert_eq!(made(&data), html);
+    data.probes.retain(|probe| probe.is_current);
+    assert!(!made(&data).contains("id=\"changes\""));
 }
 
 #[test]

@@ -46,6 +46,8 @@ impl Scale {
         let margin = margin.max(1.0);
         let (lo, hi) = (lo.min(-1.3 * margin), hi.max(1.3 * margin));
         let far = hi.max(-lo) > SEEN * margin;
+        // The margin keeps its room on the side that has nothing, too.
+        let (lo, hi) = if far { (lo.min(-2.5 * margin), hi.max(2.5 * margin)) } else { (lo, hi) };
         let (below, above) = if far {
             (0.3 * lo.abs(), 0.3 * hi.abs())
         } else {
@@ -268,7 +270,7 @@ mod tests {
         assert!(near.is_linear());
         assert_eq!(labels(&near).join(", "), "-10 ms, -5 ms, 0 ms, 5 ms, 10 ms");
         let far = Scale::of_differences((-2e5, 1e9), 1e7, px);
-        assert_eq!(labels(&far).join(", "), "-10 ms, 0, 10 ms, 30 ms, 100 ms, 300 ms, 1 s");
+        assert_eq!(labels(&far).join(", "), "-30 ms, -10 ms, 0, 10 ms, 30 ms, 100 ms, 300 ms, 1 s");
         assert!(far.at(1e7) - far.at(0.0) > 60.0);
     }
 

@@ -68,6 +68,12 @@ pub(crate) fn between(lo: &str, hi: &str) -> String {
     }
 }
 
+/// With a capital.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// A probability of chance.
 pub(crate) fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
