@@ -181,6 +181,7 @@ async fn a_service_passes_over_what_is_no_request_and_counts_it() {
     socket.send(&head(2).frame(b"{}").unwrap()).await.unwrap();
     timeout(PATIENCE, socket.recv(&mut buffer)).await.unwrap().unwrap();
     assert_eq!((service.executed(), service.traces()), (2, vec![None, None]));
+    service.idle().await;
     service.stop().await;
 }
 

@@ -106,6 +106,8 @@ async fn the_deadline_is_kept_against_a_silent_service() {
             let error = call.result.unwrap_err();
             assert_eq!(error.failure, Failure::TimedOut, "{kind}: {error}");
             assert!(call.sent.is_some(), "{kind}: the stamps survive");
+            // And the service doesn't go on with what nobody waits for.
+            service.idle().await;
         }
         // It doesn't even answer what has to be settled first.
         let link = open(kind, &config(at_silent, "/v1/x"));

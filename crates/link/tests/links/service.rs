@@ -55,7 +55,24 @@ struct Path {
 #[derive(Default)]
 struct Seen {
     executed: AtomicU64,
+    waiting: AtomicU64,
     traces: Mutex<Vec<Option<TraceId>>>,
+}
+
+/// A request that waits for ever, unless it is dropped.
+struct Waits<'a>(&'a Seen);
+
+impl<'a> Waits<'a> {
+    fn new(seen: &'a Seen) -> Self {
+        seen.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(seen)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Handler for Path {
@@ -66,7 +83,10 @@ impl Handler for Path {
             Does::Echo => {}
             Does::Slowly(time) => tokio::time::sleep(time).await,
             Does::Long => body = Bytes::from(vec![b'x'; 70_000]),
-            Does::Never => std::future::pending().await,
+            Does::Never => {
+                let _leaves = Waits::new(&self.seen);
+                std::future::pending().await
+            }
             Does::Panic => panic!("as it was told"),
         }
         self.seen.executed.fetch_add(1, Ordering::Relaxed);
@@ -130,6 +150,17 @@ impl Service {
     pub(crate) async fn stop(self) {
         self.shutdown.begin();
         self.serving.await.unwrap();
+    }
+
+    /// Waits until nobody waits.
+    pub(crate) async fn idle(&self) {
+        let idle = async {
+            while self.seen.waiting.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let last = tokio::time::timeout(PATIENCE, idle).await;
+        assert!(last.is_ok(), "{} still wait", self.seen.waiting.load(Ordering::Relaxed));
     }
 
     pub(crate) fn executed(&self) -> u64 {
