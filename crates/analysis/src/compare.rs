@@ -156,9 +156,12 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
             "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss".to_owned(),
         );
     }
-    for contrast in contrasts.iter().filter(|c| c.factor == Factor::Rate) {
-        notes.push(contrast.said());
+    for contrast in &contrasts {
+        let of_b = &arms[contrast.alternative];
+        notes.extend(contrast_notes(contrast, &first_to_fix(of_b)));
     }
+    notes.sort();
+    notes.dedup();
     let mut artefacts: Vec<ArmArtefact> =
         arms.iter().enumerate().flat_map(|(i, of_arm)| arm_artefacts(plan, i, of_arm)).collect();
     artefacts.extend(rate_effects(&contrasts));
@@ -217,6 +220,40 @@ fn by_arm<'a>(
         }
     }
     arms
+}
+
+/// What has to be known to read a contrast.
+fn contrast_notes(contrast: &Contrast, first: &[&crate::Artefact]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if contrast.factor == Factor::Link {
+        // A gain that the alternative's own faults hide is no proof that there is none to be had.
+        for artefact in first {
+            notes.push(format!(
+                "arm {} has {}: without it, it might gain more; {}",
+                contrast.alternative_name,
+                artefact.kind.title(),
+                artefact.fix
+            ));
+        }
+    }
+    let Some(effect) = contrast.headline_effect() else { return notes };
+    for (name, modes) in [
+        (&contrast.baseline_name, &effect.baseline_modes),
+        (&contrast.alternative_name, &effect.alternative_modes),
+    ] {
+        let Some(modes) = modes else { continue };
+        notes.push(format!(
+            "arm {name} has two kinds of runs: {} of {} with a {} of about {}, {} of about {}; \
+             what makes the difference comes before any mean",
+            modes.low.n,
+            effect.baseline.len(),
+            effect.metric.title(),
+            crate::units::maybe(Some(modes.low.center_ns)),
+            modes.high.n,
+            crate::units::maybe(Some(modes.high.center_ns)),
+        ));
+    }
+    notes
 }
 
 fn control(plan: &ExperimentPlan, arms: &[OfArm<'_>]) -> Option<Control> {

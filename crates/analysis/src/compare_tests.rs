@@ -288,6 +288,28 @@ fn an_artefact_that_explains_it_comes_first() {
     assert_eq!(left.verdict.fix_first.len(), 1);
 }
 
+/// SEEDS S3: a 330 ms stall in some runs and not in others, in both arms: no mean of these is a
+/// figure, and five runs of one kind each prove nothing.
+#[test]
+fn runs_of_two_kinds_are_told() {
+    let plan = links(5);
+    let stalls =
+        [[12_500, 10_600, 332_000, 331_500, 330_900], [328_700, 329_500, 330_500, 10_300, 329_600]];
+    let mut trials = Vec::new();
+    for (arm, of_arm) in stalls.iter().enumerate() {
+        for (block, us) in (0..).zip(of_arm) {
+            trials.push(trial(arm, block, vec![us * 1_000; 100], 100));
+        }
+    }
+    let found = compare(&plan, &trials);
+    assert_eq!(found.contrasts[0].decision, Decision::Inconclusive);
+    assert!(found.contrasts[0].reason.contains("two kinds"), "{}", found.contrasts[0].reason);
+    assert!(!found.contrasts[0].differs);
+    let notes = found.notes.join("\n");
+    assert!(notes.contains("two kinds of runs: 2 of 5 with a P99 communication"), "{notes}");
+    assert!(notes.contains("two kinds of runs: 1 of 5"), "{notes}");
+}
+
 /// Must show: the same call at other rates is a rate effect, and no link's.
 #[test]
 fn rates_have_rate_effects() {

@@ -258,6 +258,12 @@ impl Contrast {
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;
             self.reason = format!("{what}: more than the margin of {margin_said}");
+        } else if below && effect.two_kinds(plan.margin_ns) {
+            self.reason = format!(
+                "{what}, but runs are of two kinds that are farther apart than the margin of \
+                 {margin_said}: how often each comes is no shift, and more than the bound tells; \
+                 find out what makes them"
+            );
         } else if below {
             self.decision = Decision::Keep;
             self.reason = format!("{what}: less than the margin of {margin_said}, proven");

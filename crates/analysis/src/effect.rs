@@ -2,6 +2,7 @@
 
 use crate::trial::TrialFigures;
 use crate::units::duration;
+use hopwatch_model::Ns;
 use hopwatch_stats::{
     CliffsDelta, Modes, Moments, RunSample, Shift, Welch, nested_bootstrap, permutation_test,
     sign_flip_test,
@@ -238,6 +239,17 @@ impl Effect {
         let plain = |side: &[Amount]| side.iter().map(|x| x.0).collect::<Vec<f64>>();
         let (a, b) = (plain(&self.baseline), plain(&self.alternative));
         if self.metric.is_share() { (b, a) } else { (a, b) }
+    }
+
+    /// Whether one arm's runs are of two kinds, at least two of each, farther apart than `margin`.
+    ///
+    /// A link that makes the bad kind rarer gains by that, and the shift, being that of like runs,
+    /// doesn't tell. One odd run alone may be anything.
+    pub(crate) fn two_kinds(&self, margin: Ns) -> bool {
+        [&self.baseline_modes, &self.alternative_modes].into_iter().flatten().any(|modes| {
+            let apart = modes.high.center_ns.saturating_sub(modes.low.center_ns);
+            modes.low.n.min(modes.high.n) >= 2 && apart > margin
+        })
     }
 
     /// "1.2 ms (95 %: 0.9 ms to 1.6 ms)".
