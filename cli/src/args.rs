@@ -3,6 +3,7 @@
 use crate::compare::Compare;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hopwatch_link::LinkKind;
 use hopwatch_model::lane::LaneSpec;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -148,13 +149,17 @@ pub(crate) struct Pipeline {
     pub(crate) ai_url: Option<String>,
     /// Link to both services, with one lane [default: http1]
     #[arg(long, value_enum)]
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<LinkKind>,
     /// Messages that the gateway works on at once in each lane [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) in_flight: Option<usize>,
     /// One message after the other in each lane, as a callback that blocks its executor does
     #[arg(long)]
     pub(crate) serial: bool,
+    /// Shadow probes a second, which tell what other links would change; 0: none [default: 2 for
+    /// `up`, 0 for `run`]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
+    pub(crate) probes: Option<f64>,
     /// Clock responders (`hopwatch respond`) on robots' hosts: ADDRESS:PORT, or
     /// ROBOT@ADDRESS:PORT for a robot that sends no census; commas between several
     #[arg(long, value_name = "PEERS")]
@@ -201,12 +206,6 @@ pub(crate) enum Qos {
     BestEffort,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Link {
-    Http1,
-    Http1Fresh,
-}
-
 /// The name that the services know a value by.
 pub(crate) fn name<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
@@ -228,6 +227,15 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// What `hopwatch compare --help` prints is what the documents say.
+    #[test]
+    fn the_help_of_compare() {
+        let mut cli = Cli::command().term_width(100);
+        cli.build();
+        let compare = cli.find_subcommand_mut("compare").unwrap();
+        insta::assert_snapshot!(compare.render_help());
     }
 
     #[test]

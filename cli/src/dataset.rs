@@ -105,7 +105,7 @@ mod tests {
             gathering.take(line).unwrap();
         }
         let (data, not_kept) = gathering.end();
-        assert_eq!((data.lanes.len(), data.traces.len(), data.clients.len()), (1, 3, 1));
+        assert_eq!((data.lanes.len(), data.traces.len(), data.clients.len()), (1, 4, 1));
         assert_eq!((data.census.len(), data.counters.len(), data.broadcasters.len()), (1, 2, 1));
         assert_eq!((data.events.len(), not_kept), (1, 7));
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Report, glass_csv, markdown, traces_csv};
+use hopwatch_html::report_html;
 use std::path::Path;
 
 /// The records, as SQLite.
@@ -9,7 +10,7 @@ pub(crate) const DATABASE: &str = "records.db";
 /// The figures.
 pub(crate) const REPORT: &str = "report.json";
 
-/// Writes report.json, report.md, traces.csv and glass.csv.
+/// Writes report.json, report.html, report.md, traces.csv and glass.csv.
 pub(crate) fn write(out: &Path, report: &Report, data: &Dataset) -> anyhow::Result<()> {
     let mut json = serde_json::to_string_pretty(report).context("failed to write JSON")?;
     json.push('\n');
@@ -19,6 +20,7 @@ pub(crate) fn write(out: &Path, report: &Report, data: &Dataset) -> anyhow::Resu
         ("traces.csv", &traces),
         ("glass.csv", &glass),
         ("report.md", &markdown(report)),
+        ("report.html", &report_html(report, data)),
         (REPORT, &json),
     ] {
         replace(&out.join(name), text)?;

@@ -9,7 +9,7 @@ use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
@@ -24,6 +24,8 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// The same after Ctrl-C, which must be over within 5 s: the robots take up to 1 s for their last
 /// words, and the gateway itself lets what is under way end for 2 s.
 const SETTLE_INTERRUPTED: Duration = Duration::from_millis(500);
+/// Shadow probes a second, where somebody watches: each link and service once in 8 s.
+const PROBES_HZ: f64 = 2.0;
 /// How often the folder is told that the run still lives: so well is the length of a killed one
 /// known.
 const LIFE_SIGN: Duration = Duration::from_secs(5);
@@ -56,9 +58,14 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
     let settings = Settings::load(up.pipeline.config.as_deref())?;
     let page = up.page_port;
     let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
+    let lanes = settings.lanes(&up.pipeline, !up.no_sim, true)?;
+    let mut pipeline = up.pipeline;
+    if pipeline.probes.is_none() && !settings::gives_probes(&pipeline) {
+        pipeline.probes = Some(PROBES_HZ);
+    }
     let plan = Plan {
-        lanes: settings.lanes(&up.pipeline, !up.no_sim, true)?,
-        pipeline: up.pipeline,
+        lanes,
+        pipeline,
         ports,
         time: None,
         simulate: !up.no_sim,

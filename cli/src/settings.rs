@@ -135,6 +135,12 @@ fn gives_a_lane(pipeline: &Pipeline) -> bool {
         .any(|(section, keys)| config::gives(section, keys, file, config::environment()))
 }
 
+/// Whether file or environment say how often links are probed.
+pub(crate) fn gives_probes(pipeline: &Pipeline) -> bool {
+    let file = pipeline.config.as_deref();
+    config::gives("gateway", &["probes_hz"], file, config::environment())
+}
+
 /// Refuses lanes that can't be before anything is started. Which links there are the gateway knows.
 fn check(lanes: &[LaneSpec], pipeline: &Pipeline, simulate: bool) -> Result<(), String> {
     if lanes.is_empty() {

@@ -286,6 +286,7 @@ fn gateway_args(pipeline: &Pipeline) -> Vec<String> {
         given("link", pipeline.link.as_ref().map(name)),
         given("in-flight", pipeline.in_flight.as_ref()),
         given("clock-peers", pipeline.clock_peers.as_ref()),
+        given("probes-hz", pipeline.probes.as_ref()),
         serial,
     ]
     .into_iter()

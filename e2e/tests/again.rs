@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// What a report consists of.
-const FILES: [&str; 4] = ["report.json", "report.md", "traces.csv", "glass.csv"];
+const FILES: [&str; 5] = ["report.json", "report.html", "report.md", "traces.csv", "glass.csv"];
 
 fn report_files(folder: &Path) -> BTreeMap<&'static str, String> {
     let read =

@@ -135,7 +135,7 @@ fn an_experiment_goes_on_where_it_stopped() {
     }
 
     // The same folder gives the same bytes.
-    let files = ["report.json", "report.md"];
+    let files = ["report.json", "report.md", "report.html"];
     let before = files.map(|name| fs::read(out.join(name)).unwrap());
     let again = world.report(&out).end();
     again.has_code(3);

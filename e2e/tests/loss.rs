@@ -48,7 +48,11 @@ fn best_effort_loses_what_reliable_delivers() {
         let ended = running.end();
         none_is_left(pid);
         world.is_empty_now();
-        let report = ended.has_code(0).report();
+        if qos == "best-effort" {
+            // Lost messages take forever: so does the P99.
+            ended.has_code(1);
+        }
+        let report = ended.report();
         let ledger = report.ledger().adds_up();
         assert_eq!((ledger.published, ledger.in_flight), (80, 0), "{ledger:?}");
         // What has reached the gateway goes on without loss.
@@ -73,7 +77,8 @@ fn best_effort_loses_what_reliable_delivers() {
     assert!(lost[0] >= 8 && lost[1] * 2 < lost[0], "BEST_EFFORT, RELIABLE: {lost:?}");
 }
 
-/// TCP sends again: nothing is lost, and some take 200 ms more.
+/// TCP sends again: hardly any message is lost (a call gives up after its deadline), and some take
+/// 200 ms more.
 #[test]
 fn lost_packets_of_http_are_late_messages() {
     if !namespaces() {
@@ -84,7 +89,9 @@ fn lost_packets_of_http_are_late_messages() {
     let ended = world.hopwatch(words).end();
     world.is_empty_now();
     let report = ended.report();
-    report.ledger().all_delivered(120);
+    let ledger = report.ledger().adds_up();
+    assert_eq!((ledger.published, ledger.lost_in_ros), (120, 0), "{ledger:?}");
+    assert!(ledger.delivered >= 100, "{ledger:?}");
     assert_eq!(counted(&ended, "ros").1, 0);
     let dropped = counted(&ended, "ai").1 + counted(&ended, "web").1;
     assert!(dropped >= 20, "{dropped}");

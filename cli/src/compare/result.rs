@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use hopwatch_analysis::{
     Comparison, ExperimentPlan, TrialFigures, compare, comparison_markdown, comparison_table,
 };
+use hopwatch_html::comparison_html;
 use hopwatch_kit::service::exit;
 use std::io::Write;
 use std::path::Path;
@@ -68,7 +69,11 @@ pub(super) fn figures(
 fn write_files(folder: &Path, comparison: &Comparison) -> anyhow::Result<()> {
     let mut json = serde_json::to_string_pretty(comparison).context("failed to write JSON")?;
     json.push('\n');
-    for (name, text) in [("report.md", &comparison_markdown(comparison)), (files::REPORT, &json)] {
+    for (name, text) in [
+        ("report.md", &comparison_markdown(comparison)),
+        ("report.html", &comparison_html(comparison)),
+        (files::REPORT, &json),
+    ] {
         files::replace(&folder.join(name), text)?;
     }
     Ok(())

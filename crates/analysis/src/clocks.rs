@@ -52,9 +52,12 @@ impl Clocks {
         let mut wall: BTreeMap<(ClockId, ClockId), Vec<Exchange>> = BTreeMap::new();
         let mut robots = BTreeMap::new();
         for trace in traces {
+            // The reply that arrived is the one that was sent last.
+            let last =
+                |resent, done| if trace.stamps.get(resent).is_some() { resent } else { done };
             for hops in [
-                [Hop::AiSent, Hop::AiReceived, Hop::AiDone, Hop::AiAnswered],
-                [Hop::WebSent, Hop::WebReceived, Hop::WebDone, Hop::WebAcked],
+                [Hop::AiSent, Hop::AiReceived, last(Hop::AiResent, Hop::AiDone), Hop::AiAnswered],
+                [Hop::WebSent, Hop::WebReceived, last(Hop::WebResent, Hop::WebDone), Hop::WebAcked],
             ] {
                 if let Some((pair, exchange)) = of_service(trace, hops) {
                     monotonic.entry(pair).or_default().push(exchange);

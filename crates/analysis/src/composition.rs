@@ -28,7 +28,7 @@ pub struct Near {
 
 impl Near {
     /// The mean of a leg; 0 when these messages had none.
-    pub(crate) fn leg(&self, leg: Leg) -> Ns {
+    pub fn leg(&self, leg: Leg) -> Ns {
         self.legs.get(&leg).copied().unwrap_or(0)
     }
 }

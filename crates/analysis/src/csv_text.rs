@@ -48,6 +48,7 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
     header.extend(legs.iter().map(|leg| format!("{leg}_ns")));
     header.extend(["published_half_ns", "intended_half_ns"].map(str::to_owned));
     header.extend(CROSSING.iter().map(|leg| format!("{leg}_half_ns")));
+    header.extend(["ai_retries", "web_retries"].map(str::to_owned));
     out.write_record(&header)?;
     let clocks = data.clocks();
     for (account, trace) in accounts(data)
@@ -83,6 +84,7 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
             [parts.published, parts.intended].map(|span| number(span.map(|(_, half)| half))),
         );
         cells.extend(CROSSING.iter().map(|leg| number(of_leg(leg).map(|l| l.half_ns))));
+        cells.extend([trace.ai_retries, trace.web_retries].map(|count| count.to_string()));
         out.write_record(&cells)?;
     }
     finish(out)

@@ -107,9 +107,10 @@ pub fn decompose(
         let mut found = out.pipeline.iter().filter(|leg| legs.contains(&leg.leg)).peekable();
         found.peek().is_some().then(|| (found.map(|leg| leg.ns).sum(), half))
     };
-    out.ai_transport = sum_of(&[Leg::AiRequest, Leg::AiReply, Leg::AiTransport], out.ai_half_ns);
-    out.web_transport =
-        sum_of(&[Leg::WebRequest, Leg::WebReply, Leg::WebTransport], out.web_half_ns);
+    let ai = [Leg::AiRequest, Leg::AiResend, Leg::AiReply, Leg::AiTransport];
+    out.ai_transport = sum_of(&ai, out.ai_half_ns);
+    let web = [Leg::WebRequest, Leg::WebResend, Leg::WebReply, Leg::WebTransport];
+    out.web_transport = sum_of(&web, out.web_half_ns);
     if let Some(acked) = stamps.get(Hop::WebAcked) {
         let total = between((Hop::Taken, taken), (Hop::WebAcked, acked))?;
         let sum = out.pipeline.iter().map(|leg| leg.ns).sum();
@@ -228,20 +229,10 @@ fn walk(chain: &mut Chain, trace: &Trace) -> Result<(), Defect> {
     if !chain.go(Hop::Started, Leg::Queue)? {
         return Ok(());
     }
-    let sent = if chain.go(Hop::AiConnecting, Leg::Encode)? {
-        chain.go(Hop::AiSent, Leg::AiConnect)?
-    } else {
-        chain.go(Hop::AiSent, Leg::Encode)?
-    };
-    if !sent || !chain.round_trip(&AI, trace.ai_served_ns)? {
+    if !chain.send(&AI)? || !chain.round_trip(&AI, trace.ai_served_ns)? {
         return Ok(());
     }
-    let sent = if chain.go(Hop::WebConnecting, Leg::Handoff)? {
-        chain.go(Hop::WebSent, Leg::WebConnect)?
-    } else {
-        chain.go(Hop::WebSent, Leg::Handoff)?
-    };
-    if sent {
+    if chain.send(&WEB)? {
         chain.round_trip(&WEB, trace.web_served_ns.map(|ns| (0, ns)))?;
     }
     Ok(())
@@ -249,13 +240,22 @@ fn walk(chain: &mut Chain, trace: &Trace) -> Result<(), Defect> {
 
 /// The hops and legs of one request and its reply.
 struct RoundTrip {
+    connecting: Hop,
+    first_sent: Hop,
+    sent: Hop,
     received: Hop,
     begun: Option<Hop>,
     done: Hop,
+    resent: Hop,
     ended: Hop,
+    /// Up to when there is something to send.
+    before: Leg,
+    connect: Leg,
+    retry: Leg,
     request: Leg,
     wait: Leg,
     work: Leg,
+    resend: Leg,
     reply: Leg,
     /// Request and reply in one, when the service's clock is another.
     transport: Leg,
@@ -264,31 +264,64 @@ struct RoundTrip {
 }
 
 const AI: RoundTrip = RoundTrip {
+    connecting: Hop::AiConnecting,
+    first_sent: Hop::AiFirstSent,
+    sent: Hop::AiSent,
     received: Hop::AiReceived,
     begun: Some(Hop::AiBegun),
     done: Hop::AiDone,
+    resent: Hop::AiResent,
     ended: Hop::AiAnswered,
+    before: Leg::Encode,
+    connect: Leg::AiConnect,
+    retry: Leg::AiRetry,
     request: Leg::AiRequest,
     wait: Leg::AiWait,
     work: Leg::AiInfer,
+    resend: Leg::AiResend,
     reply: Leg::AiReply,
     transport: Leg::AiTransport,
     whole: Leg::AiRoundTrip,
 };
 
 const WEB: RoundTrip = RoundTrip {
+    connecting: Hop::WebConnecting,
+    first_sent: Hop::WebFirstSent,
+    sent: Hop::WebSent,
     received: Hop::WebReceived,
     begun: None,
     done: Hop::WebDone,
+    resent: Hop::WebResent,
     ended: Hop::WebAcked,
+    before: Leg::Handoff,
+    connect: Leg::WebConnect,
+    retry: Leg::WebRetry,
     request: Leg::WebRequest,
     // The broadcaster has no waiting line before its answer.
     wait: Leg::WebHandle,
     work: Leg::WebHandle,
+    resend: Leg::WebResend,
     reply: Leg::WebReply,
     transport: Leg::WebTransport,
     whole: Leg::WebRoundTrip,
 };
+
+/// What a service's own clock tells of the time between a request's arrival and its reply's leaving.
+#[derive(Clone, Copy)]
+struct Served {
+    wait: Ns,
+    work: Ns,
+    /// Until the reply, which was lost, was sent again.
+    lost: Option<Ns>,
+}
+
+impl Served {
+    /// How far it may be off on our clock: the service's runs at a rate of its own.
+    fn rate_half(self) -> Ns {
+        let all = self.wait.saturating_add(self.work).saturating_add(self.lost.unwrap_or(0));
+        drift_in(all, RHO_PPM)
+    }
+}
 
 /// Walks along the stamps of the gateway's clock.
 struct Chain<'a> {
@@ -309,6 +342,18 @@ impl Chain<'_> {
         Ok(true)
     }
 
+    /// Goes to the moment when the request that arrived was sent, if it was.
+    fn send(&mut self, trip: &RoundTrip) -> Result<bool, Defect> {
+        let mut leg = trip.before;
+        if self.go(trip.connecting, leg)? {
+            leg = trip.connect;
+        }
+        if self.go(trip.first_sent, leg)? {
+            leg = trip.retry;
+        }
+        self.go(trip.sent, leg)
+    }
+
     /// Goes to the end of a round trip, by the best that is known of the time inside.
     fn round_trip(&mut self, trip: &RoundTrip, served: Option<(Ns, Ns)>) -> Result<bool, Defect> {
         let Some(ended) = self.stamps.get(trip.ended) else {
@@ -324,27 +369,34 @@ impl Chain<'_> {
                     self.go(hop, trip.wait)?;
                 }
                 self.go(trip.done, trip.work)?;
+                self.go(trip.resent, trip.resend)?;
                 self.go(trip.ended, trip.reply)?;
             }
             (Some(received), Some(done)) => {
                 let begun = begun.unwrap_or((trip.received, received));
                 let wait = between((trip.received, received), begun)?;
                 let work = between(begun, (trip.done, done))?;
-                let transport = self.split((trip.ended, ended), trip, wait, work)?;
-                if transport < -Self::rate_half(wait, work) {
+                let lost = match self.stamps.get(trip.resent) {
+                    Some(resent) => Some(between((trip.done, done), (trip.resent, resent))?),
+                    None => None,
+                };
+                let served = Served { wait, work, lost };
+                let transport = self.split((trip.ended, ended), trip, served)?;
+                if transport < -served.rate_half() {
                     // It can't have worked for longer than we waited: its clock was set
                     // meanwhile, or lies. Not a word of it is used.
                     self.go(trip.ended, trip.whole)?;
                     return Ok(true);
                 }
-                self.related((trip.ended, ended), trip, (received, transport), (wait, work))?;
+                self.related((trip.ended, ended), trip, (received, transport), served)?;
             }
             _ => match served {
                 Some((wait, work)) => {
-                    let transport = self.split((trip.ended, ended), trip, wait, work)?;
-                    let half_ns = Self::rate_half(wait, work);
-                    self.legs.push(LegTime { leg: trip.transport, ns: transport, half_ns });
-                    self.served(trip, wait, work);
+                    let served = Served { wait, work, lost: None };
+                    let ns = self.split((trip.ended, ended), trip, served)?;
+                    let half_ns = served.rate_half();
+                    self.legs.push(LegTime { leg: trip.transport, ns, half_ns });
+                    self.served(trip, served);
                 }
                 None => {
                     self.go(trip.ended, trip.whole)?;
@@ -356,23 +408,13 @@ impl Chain<'_> {
     }
 
     /// Round trip − the service's own time: needs no agreement on the time, and is off by no more
-    /// than the two clocks' rates are ([`Chain::rate_half`]).
-    fn split(
-        &self,
-        ended: (Hop, &Stamp),
-        trip: &RoundTrip,
-        wait: Ns,
-        work: Ns,
-    ) -> Result<Ns, Defect> {
+    /// than the two clocks' rates are ([`Served::rate_half`]).
+    fn split(&self, ended: (Hop, &Stamp), trip: &RoundTrip, served: Served) -> Result<Ns, Defect> {
         let rtt = between(self.at, ended)?;
-        rtt.checked_sub(wait)
-            .and_then(|ns| ns.checked_sub(work))
+        rtt.checked_sub(served.wait)
+            .and_then(|ns| ns.checked_sub(served.work))
+            .and_then(|ns| ns.checked_sub(served.lost.unwrap_or(0)))
             .ok_or(Defect::Absurd(trip.received, trip.done))
-    }
-
-    /// How far the service's own time may be off on our clock: its clock runs at a rate of its own.
-    fn rate_half(wait: Ns, work: Ns) -> Ns {
-        drift_in(wait.saturating_add(work), RHO_PPM)
     }
 
     /// Request and reply of a service on another clock: the split is as good as the relation of
@@ -382,7 +424,7 @@ impl Chain<'_> {
         ended: (Hop, &Stamp),
         trip: &RoundTrip,
         (received, transport): (&Stamp, Ns),
-        (wait, work): (Ns, Ns),
+        served: Served,
     ) -> Result<(), Defect> {
         let (sent, ended) = (self.at, ended.1);
         let timeline = self.clocks.between(&sent.1.clock, &received.clock);
@@ -394,9 +436,9 @@ impl Chain<'_> {
             Some((bounds, at_request.lo, at_request.hi.min(own)))
         });
         let Some((at_reply, lo, hi)) = theta else {
-            let half_ns = Self::rate_half(wait, work);
+            let half_ns = served.rate_half();
             self.legs.push(LegTime { leg: trip.transport, ns: transport, half_ns });
-            self.served(trip, wait, work);
+            self.served(trip, served);
             return Ok(());
         };
         let middle = at_reply.middle();
@@ -406,7 +448,7 @@ impl Chain<'_> {
         let half_request = hi.saturating_sub(middle).max(middle.saturating_sub(lo)).max(0);
         let half_request = half_request.saturating_add(drift_in(request, RHO_PPM));
         self.legs.push(LegTime { leg: trip.request, ns: request, half_ns: half_request });
-        self.served(trip, wait, work);
+        self.served(trip, served);
         let reply = transport.checked_sub(request).ok_or(Defect::Absurd(trip.done, trip.ended))?;
         let half_reply = at_reply.half_width().saturating_add(drift_in(reply, RHO_PPM));
         self.legs.push(LegTime { leg: trip.reply, ns: reply, half_ns: half_reply });
@@ -414,13 +456,14 @@ impl Chain<'_> {
     }
 
     /// The service's own time.
-    fn served(&mut self, trip: &RoundTrip, wait: Ns, work: Ns) {
+    fn served(&mut self, trip: &RoundTrip, Served { wait, work, lost }: Served) {
         let by_another = |leg, ns| LegTime { leg, ns, half_ns: drift_in(ns, RHO_PPM) };
         if trip.wait != trip.work {
             self.legs.push(by_another(trip.wait, wait));
         }
         let work = if trip.wait == trip.work { wait.saturating_add(work) } else { work };
         self.legs.push(by_another(trip.work, work));
+        self.legs.extend(lost.map(|lost| by_another(trip.resend, lost)));
     }
 }
 

@@ -114,6 +114,31 @@ fn minimal() -> Vec<(Hop, Ns)> {
     ]
 }
 
+/// A request that was lost once and a reply that was lost once are legs of their own, on one clock
+/// as on two.
+#[test]
+fn what_was_lost_on_the_way_is_told_apart() {
+    let mut way = minimal();
+    way.extend([(Hop::AiFirstSent, 12), (Hop::WebReceived, 131), (Hop::WebDone, 133)]);
+    way.extend([(Hop::WebResent, 150)]);
+    let mut trace = trace_of(&way);
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
+    let ai = [("encode", 2), ("ai_retry", 8), ("ai_round_trip", 100)];
+    assert_eq!(names(&d.pipeline)[1..4], ai);
+    let web = [("web_request", 1), ("web_handle", 2), ("web_resend", 17), ("web_reply", 10)];
+    assert_eq!(names(&d.pipeline)[5..], web);
+    assert_eq!((d.pipeline_ns, d.web_transport), (Some(160), Some((28, 0))));
+    assert_eq!(d.class_ns(Class::Transport), 8 + 1 + 17 + 10);
+    let far = ClockId::new("far");
+    for (hop, ns) in [(Hop::AiReceived, 7), (Hop::AiDone, 67), (Hop::AiResent, 87)] {
+        trace.stamps.set(hop, &far, ns);
+    }
+    let d = decompose(&trace, &[], &Clocks::default()).unwrap();
+    let ai = [("ai_transport", 20), ("ai_wait", 0), ("ai_infer", 60), ("ai_resend", 20)];
+    assert_eq!(names(&d.pipeline)[3..7], ai);
+    assert_eq!((d.pipeline_ns, d.ai_transport.map(|(ns, _)| ns)), (Some(160), Some(40)));
+}
+
 #[test]
 fn a_service_that_tells_nothing_is_ai_with_its_transport() {
     let d = decompose(&trace_of(&minimal()), &[], &Clocks::default()).unwrap();
@@ -190,7 +215,10 @@ proptest! {
         let mut trace = trace_of(&[]);
         trace.ai_served_ns = served;
         trace.web_served_ns = served.map(|s| s.0);
-        let services = [Hop::AiReceived, Hop::AiBegun, Hop::AiDone, Hop::WebReceived, Hop::WebDone];
+        let services = [
+            Hop::AiReceived, Hop::AiBegun, Hop::AiDone, Hop::AiResent,
+            Hop::WebReceived, Hop::WebDone, Hop::WebResent,
+        ];
         let needed = [Hop::Taken, Hop::Started, Hop::AiSent, Hop::AiAnswered, Hop::WebSent, Hop::WebAcked];
         for (i, hop) in Hop::ALL.iter().enumerate() {
             if !present[i] && !needed.contains(hop) { continue }

@@ -145,7 +145,7 @@ impl OverPublished {
     }
 
     /// The span that begins earliest of those that are known, and what it begins with.
-    pub(crate) fn widest(&self) -> (&'static str, &SpanOverPublished) {
+    pub fn widest(&self) -> (&'static str, &SpanOverPublished) {
         match &self.published {
             Some(span) => ("publication", span),
             None => ("the take", &self.pipeline),

@@ -431,6 +431,8 @@ pub(crate) mod tests {
             stamps,
             ai_served_ns: None,
             web_served_ns: None,
+            ai_retries: 0,
+            web_retries: 0,
             wall_offset_ns: None,
             header_time: None,
             wall_half_width_ns: 0,

@@ -243,7 +243,9 @@ pub(crate) fn cell(text: &str) -> String {
     for c in crate::units::plain(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '#' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '#' | '~' | '$' | '&' | '>' => {
+                out.extend(['\\', c]);
+            }
             c => out.push(c),
         }
     }

@@ -13,7 +13,7 @@ const DEPENDENT: f64 = 0.8;
 const SLOWEST_LEGS: usize = 3;
 
 /// What is to be said of a lane with percentiles.
-pub(crate) fn remarks(lane: &LaneReport) -> Vec<String> {
+pub fn remarks(lane: &LaneReport) -> Vec<String> {
     let mut said = Vec::new();
     said.push(p99_bound(&lane.classes[&Row::Total]));
     said.extend(dependence(&lane.classes[&Row::Total]));
@@ -26,7 +26,7 @@ pub(crate) fn remarks(lane: &LaneReport) -> Vec<String> {
 }
 
 /// What is to be said of any lane: counts and rates mean something without a steady state, too.
-pub(crate) fn flow(lane: &LaneReport) -> Vec<String> {
+pub fn flow(lane: &LaneReport) -> Vec<String> {
     let mut said = lane.over_published.as_ref().map(crate::OverPublished::said).unwrap_or_default();
     let rate = |per_s: Option<f64>| per_s.map_or("–".to_owned(), |r| format!("{r:.2}"));
     let rates = &lane.rates;
@@ -142,7 +142,7 @@ fn modes(lane: &LaneReport) -> Vec<String> {
 }
 
 /// Mean and standard deviation as they may be shown: not those of two modes (METHOD 18).
-pub(crate) fn moments(s: &Summary) -> [String; 2] {
+pub fn moments(s: &Summary) -> [String; 2] {
     [s.mean_ns, s.sd_ns]
         .map(|ns| ns.filter(|_| s.modes.is_none()).map_or_else(|| "–".to_owned(), duration))
 }

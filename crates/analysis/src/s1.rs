@@ -34,12 +34,13 @@ impl S1Table {
     pub fn of<'a>(whole: impl Iterator<Item = (&'a str, &'a Stamps, Ns)>) -> Self {
         let (mut ai, mut web, mut rest, mut all) = (vec![], vec![], vec![], vec![]);
         for (robot, stamps, total) in whole {
-            let trip = |connecting, sent, ended| {
-                let start = stamps.get(connecting).or(stamps.get(sent))?;
+            let trip = |starts: [Hop; 3], ended| {
+                let start = starts.into_iter().find_map(|hop| stamps.get(hop))?;
                 stamps.get(ended)?.since(start).ok()
             };
-            let ai_trip = trip(Hop::AiConnecting, Hop::AiSent, Hop::AiAnswered);
-            let web_trip = trip(Hop::WebConnecting, Hop::WebSent, Hop::WebAcked);
+            let ai_trip = trip([Hop::AiConnecting, Hop::AiFirstSent, Hop::AiSent], Hop::AiAnswered);
+            let web_trip =
+                trip([Hop::WebConnecting, Hop::WebFirstSent, Hop::WebSent], Hop::WebAcked);
             if let Some((a, w)) = ai_trip.zip(web_trip) {
                 ai.push((robot, a));
                 web.push((robot, w));
@@ -83,7 +84,8 @@ mod tests {
             (Hop::AiConnecting, 10),
             (Hop::AiSent, 20),
             (Hop::AiAnswered, 1_020),
-            (Hop::WebSent, 1_030),
+            (Hop::WebFirstSent, 1_030),
+            (Hop::WebSent, 1_050),
             (Hop::WebAcked, 1_060),
         ]);
         let table = S1Table::of([("robot", &trace.stamps, 1_060)].into_iter());

@@ -106,8 +106,8 @@ impl Shadow {
         Some(Self { rate_hz, body_bytes: sizes, current: current.to_owned(), links })
     }
 
-    /// In sentences.
-    pub(crate) fn said(&self) -> Vec<String> {
+    /// In sentences: what the probes are, then each link.
+    pub fn said(&self) -> Vec<String> {
         let (least, most) = self.body_bytes;
         let size = if least == most { format!("{least}") } else { format!("{least} to {most}") };
         let head = format!(

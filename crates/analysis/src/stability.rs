@@ -69,7 +69,9 @@ pub fn stability(traces: &[&Trace], workers: u32) -> Stability {
         || "too few messages to tell".to_owned(),
         |load| load.said(workers, traces.len()),
     );
-    let trend = slope.map(|s| format!("; waiting grew by {s:.0} µs a second")).unwrap_or_default();
+    // Rounded first: a slope of −0.3 is no "-0".
+    let grew = |s: f64| format!("; waiting grew by {:.0} µs a second", s.round() + 0.0);
+    let trend = slope.map(grew).unwrap_or_default();
     let tooth = if overloaded { saw_tooth(&traces, &waits) } else { None }.unwrap_or_default();
     let reason = if unstable {
         format!(

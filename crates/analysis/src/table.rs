@@ -112,7 +112,7 @@ fn said(out: &mut String, lane: &LaneReport) {
 }
 
 /// What pages lost, in words; nothing when they lost nothing.
-pub(crate) fn page_lines(report: &Report) -> Vec<String> {
+pub fn page_lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for b in &report.broadcasters {
         if b.frames_dropped + b.rubbish > 0 {
@@ -149,7 +149,7 @@ pub(crate) fn page_lines(report: &Report) -> Vec<String> {
 }
 
 /// The ledger in words: fates that occurred, and whether they add up.
-pub(crate) fn ledger_lines(ledger: &Ledger) -> Vec<String> {
+pub fn ledger_lines(ledger: &Ledger) -> Vec<String> {
     let mut text = format!(
         "published {} (by {}) = delivered {}",
         ledger.published, ledger.published_source, ledger.delivered

@@ -1,7 +1,7 @@
 //! Durations for people: three or four digits that mean something, with their unit.
 
 /// A duration in ns as text ("1.034 s", "27.9 ms", "380 µs", "42 ns").
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     let size = ns.abs();
     if size >= 1e9 {
         format!("{:.3} s", ns / 1e9)
@@ -22,7 +22,7 @@ pub(crate) fn duration(ns: f64) -> String {
 
 /// Text from outside without what a terminal or a reader would obey: control characters, and
 /// the invisible ones that reorder or hide text.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let obeyed = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -33,7 +33,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The same of a whole number that may not exist.
 #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
-pub(crate) fn maybe(ns: Option<i64>) -> String {
+pub fn maybe(ns: Option<i64>) -> String {
     ns.map_or_else(|| "–".to_owned(), |ns| duration(ns as f64))
 }
 

@@ -54,7 +54,7 @@ impl Width {
 
     /// What has to be said beside the figure; nothing when it is exact, or open by so little that
     /// no printed digit is wrong by it.
-    pub(crate) fn said(&self) -> Option<String> {
+    pub fn said(&self) -> Option<String> {
         let (lo, hi) = self.p50_within_ns?;
         let at_most = lo <= 0 && hi >= 0;
         match (self.resolved, at_most) {

@@ -23,7 +23,7 @@ pub struct Limits {
     /// open files.
     pub connections: usize,
     /// How long the head of a request may take, from the connection or the first byte of a later
-    /// request to its empty line.
+    /// request to its empty line; of HTTP/2, how long its preface may take.
     pub head: Duration,
 }
 
@@ -97,8 +97,13 @@ pub(crate) struct Connection {
     _place: OwnedSemaphorePermit,
 }
 
+/// What HTTP/2 begins with (RFC 9113, 3.4). Its first lines would do for a head of HTTP/1.1.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// So many bytes came, and all are those of the preface of HTTP/2.
+    Preface(usize),
     /// A head has begun, or the first one is due; so many ends of lines came last.
     Head(u8),
     /// A head is there, and no answer yet. Whatever is read now is its body.
@@ -113,6 +118,18 @@ impl State {
     /// After these bytes from the client.
     fn read(self, bytes: &[u8]) -> Self {
         let mut lines = match self {
+            Self::Preface(known) => {
+                let rest = &PREFACE[known..];
+                let same = rest.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+                return if same == rest.len() {
+                    Self::Upgraded
+                } else if same == bytes.len() {
+                    Self::Preface(known + same)
+                } else {
+                    // Another first line: it is read from its beginning.
+                    Self::Head(0).read(&PREFACE[..known + same]).read(&bytes[same..])
+                };
+            }
             Self::Head(lines) => lines,
             Self::Answered if !bytes.is_empty() => 0,
             other => return other,
@@ -142,15 +159,15 @@ impl State {
 impl Connection {
     fn new(tcp: TcpStream, place: OwnedSemaphorePermit, head: Duration) -> Self {
         let timer = Some(Box::pin(tokio::time::sleep(head)));
-        Self { tcp, state: State::Head(0), head, timer, _place: place }
+        Self { tcp, state: State::Preface(0), head, timer, _place: place }
     }
 
     fn go_on(&mut self, state: State) {
         match state {
-            State::Head(_) if self.timer.is_none() => {
+            State::Preface(_) | State::Head(_) if self.timer.is_none() => {
                 self.timer = Some(Box::pin(tokio::time::sleep(self.head)));
             }
-            State::Head(_) => {}
+            State::Preface(_) | State::Head(_) => {}
             _ => self.timer = None,
         }
         self.state = state;
@@ -230,6 +247,25 @@ mod tests {
         }
         let unfinished = State::Head(0).read(b"GET / HTTP/1.1\r\nhost: a\r\nx: \r");
         assert!(matches!(unfinished, State::Head(_)), "{unfinished:?}");
+    }
+
+    #[test]
+    fn the_preface_of_http2_is_told_from_a_head() {
+        let read = |pieces: &[&[u8]]| {
+            pieces.iter().fold(State::Preface(0), |state, piece| state.read(piece))
+        };
+        for at in 0..PREFACE.len() {
+            let (one, two) = PREFACE.split_at(at);
+            assert_eq!(read(&[one]), State::Preface(at));
+            assert_eq!(read(&[one, two]), State::Upgraded, "{at}");
+            assert_eq!(read(&[one, two, b"\n\n"]), State::Upgraded, "{at}");
+        }
+        for head in ["PUT / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSMS", "PRI * HTTP/1.1\n\n"] {
+            let (one, two) = head.as_bytes().split_at(7);
+            assert_eq!(read(&[head.as_bytes()]), State::Asked, "{head}");
+            assert_eq!(read(&[one, two]), State::Asked, "{head}");
+        }
+        assert!(matches!(read(&[b"PRI * HTTP/2.0\r\nx"]), State::Head(0)));
     }
 
     #[test]

@@ -6,7 +6,8 @@ pub use crate::connection::Limits;
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing::get};
@@ -14,7 +15,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 /// How long open connections may go on after the wish to end.
 pub const DRAIN: Duration = Duration::from_secs(2);
@@ -50,12 +51,17 @@ impl Token {
         self.0.as_deref()
     }
 
-    /// Whether a request with these headers may come in. Compared in constant time.
+    /// Whether a request with these headers may come in.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
+        self.admits_value(headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes))
+    }
+
+    /// The same by the value of `authorization` alone. Compared in constant time.
+    pub fn admits_value(&self, authorization: Option<&[u8]>) -> bool {
         let Some(expected) = self.authorization() else {
             return true;
         };
-        let got = headers.get(header::AUTHORIZATION).map_or(&b""[..], |v| v.as_bytes());
+        let got = authorization.unwrap_or_default();
         got.len() == expected.len()
             && got.iter().zip(expected.as_bytes()).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
     }
@@ -122,7 +128,9 @@ fn is_this_machine(authority: &str) -> bool {
 /// 127.0.0.1 could read what is here (its `Host` tells).
 async fn keep_pages_out(request: Request, next: Next) -> Response {
     let headers = request.headers();
+    // HTTP/2 has the host in the URI.
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
     let foreign_post = request.method() == Method::POST && !origin_may(headers, &[]);
     if foreign_post || !host.is_none_or(is_this_machine) {
         let text = "this service is for programs and pages of this machine\n";
@@ -132,6 +140,7 @@ async fn keep_pages_out(request: Request, next: Next) -> Response {
 }
 
 /// Binds `address`; refuses an address beyond this machine unless there is a token.
+#[expect(clippy::unused_async, reason = "it needs a runtime, as everything that awaits it has")]
 pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListener> {
     if !address.ip().is_loopback() && token.0.is_none() {
         let why = format!(
@@ -140,13 +149,26 @@ pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListe
         );
         return Err(Refused(why).into());
     }
-    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+    listen(address).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
             "failed to listen on {address}: another program has this port; stop it, or choose \
              another with --listen (of `hopwatch up`: --page-port, --any-ports)"
         ),
         _ => anyhow::Error::new(error).context(format!("failed to listen on {address}")),
     })
+}
+
+/// The standard library lets 128 connections wait to be accepted. Beyond that the system passes
+/// over the first packet of a connection, and the client sends it again after a second: a burst of
+/// requests with a connection each would look like a slow network.
+const BACKLOG: u32 = 4096;
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A port whose connections have just ended is free, as with the standard library.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Tells whoever started this program where it listens: one JSON line on standard output.
@@ -172,7 +194,7 @@ where
     )
 }
 
-/// Serves until the shutdown begins, then lets open requests end for at most [`DRAIN`].
+/// Serves HTTP/1.1, and HTTP/2 to those who begin with its preface, until the shutdown begins; then lets open requests end for at most [`DRAIN`].
 ///
 /// `TCP_NODELAY` is set on every connection: Nagle with delayed ACK costs 40 ms (METHOD 20).
 pub async fn serve(listener: TcpListener, app: Router, shutdown: Shutdown) -> anyhow::Result<()> {

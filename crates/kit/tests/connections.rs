@@ -123,6 +123,36 @@ async fn a_web_socket_may_be_silent() {
     }
 }
 
+/// HTTP/2 has no empty line behind its heads, and may be silent like a WebSocket.
+#[tokio::test]
+async fn http2_is_not_waited_for_line_by_line() {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const PING: &[u8] = &[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let mut pong = PING.to_vec();
+    pong[4] = 1;
+    let address = serving(10).await;
+    let mut tcp = TcpStream::connect(address).await.unwrap();
+    tcp.write_all(&[PREFACE, SETTINGS].concat()).await.unwrap();
+    let mut came = Vec::new();
+    for _ in 0..3 {
+        sleep(LONG).await;
+        came.clear();
+        tcp.write_all(PING).await.unwrap();
+        while !came.ends_with(&pong) {
+            let mut buffer = [0; 512];
+            let n = timeout(PATIENCE, tcp.read(&mut buffer)).await.unwrap().unwrap();
+            assert!(n > 0, "closed");
+            came.extend_from_slice(&buffer[..n]);
+        }
+    }
+    // A preface that never ends is a head that never ends.
+    let mut tcp = TcpStream::connect(address).await.unwrap();
+    tcp.write_all(&PREFACE[..20]).await.unwrap();
+    let read = timeout(PATIENCE, tcp.read(&mut [0; 8])).await.unwrap();
+    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+}
+
 #[tokio::test]
 async fn beyond_the_limit_connections_are_closed_and_places_come_back() {
     let address = serving(2).await;

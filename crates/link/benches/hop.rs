@@ -208,6 +208,8 @@ fn blank() -> Trace {
         stamps: Stamps::new(),
         ai_served_ns: None,
         web_served_ns: None,
+        ai_retries: 0,
+        web_retries: 0,
         wall_offset_ns: Some(1_790_000_000_000_000_000),
         header_time: None,
         wall_half_width_ns: 40,

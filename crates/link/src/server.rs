@@ -1,17 +1,37 @@
 //! The server side: one handler, whatever the transport.
 
-use axum::Router;
+mod grpc;
+mod memory;
+mod quic;
+mod udp;
+mod websocket;
+
+use crate::call::Ignored;
+use crate::counts::Counts;
+use crate::offers::{PATH as LINKS_PATH, Ports};
+use anyhow::Context;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use axum::routing::post;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use bytes::Bytes;
-use hopwatch_kit::Clock;
-use hopwatch_kit::net::Token;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use hopwatch_kit::net::{DRAIN, Token};
+use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_model::{Ns, TraceId};
+use hopwatch_wire::envelope::{ReplyHead, RequestHead, RequestId};
 use hopwatch_wire::headers::{self, ServiceStamps};
 use std::future::Future;
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
+
+/// Path at which every service answers with what it got.
+pub const ECHO: &str = "/v1/echo";
 
 /// What a service does with a request.
 pub trait Handler: Send + Sync + 'static {
@@ -43,45 +63,169 @@ pub struct Outbound {
     pub done: Ns,
 }
 
-struct Served<H> {
-    handler: H,
-    clock: Arc<dyn Clock>,
-    token: Token,
+/// A handler of any type.
+trait Answers: Send + Sync {
+    fn answer(&self, request: Inbound) -> BoxFuture<'_, Outbound>;
 }
 
-/// `POST path` answered by `handler`, with the stamps and durations in the reply's headers.
-/// Bodies beyond `max_body_bytes` get 413.
-pub fn http1_routes<H: Handler>(
-    path: &str,
-    handler: H,
+impl<H: Handler> Answers for H {
+    fn answer(&self, request: Inbound) -> BoxFuture<'_, Outbound> {
+        self.handle(request).boxed()
+    }
+}
+
+/// Answers with what it got.
+struct Echo(Arc<dyn Clock>);
+
+impl Handler for Echo {
+    async fn handle(&self, request: Inbound) -> Outbound {
+        let (status, done) = (StatusCode::OK, self.0.now());
+        Outbound { status, body: request.body, begun: None, done }
+    }
+}
+
+/// What a service answers at its paths, on all links.
+pub struct Server {
+    core: Core,
+}
+
+/// What the links of a service share.
+struct Core {
+    paths: Vec<(String, Arc<dyn Answers>)>,
     clock: Arc<dyn Clock>,
     token: Token,
     max_body_bytes: usize,
-) -> Router {
-    Router::new()
-        .route(path, post(answer::<H>))
-        .layer(DefaultBodyLimit::max(max_body_bytes))
-        .with_state(Arc::new(Served { handler, clock, token }))
+    counts: Counts,
 }
 
-async fn answer<H: Handler>(
-    State(served): State<Arc<Served<H>>>,
+/// A request, by whatever link it came.
+struct Asked<'a> {
+    path: &'a str,
+    trace: Option<TraceId>,
+    authorization: Option<&'a [u8]>,
+    received: Ns,
+    body: Bytes,
+}
+
+/// What is answered, by whatever link.
+#[derive(Clone, Debug)]
+struct Answered {
+    status: StatusCode,
+    media_type: &'static str,
+    body: Bytes,
+    stamps: Option<ServiceStamps>,
+}
+
+impl Server {
+    /// A service with its clock and the token that it wants to be shown. Bodies beyond
+    /// `max_body_bytes` get 413. It answers [`ECHO`] already.
+    pub fn new(clock: Arc<dyn Clock>, token: Token, max_body_bytes: usize) -> Self {
+        let echo: Arc<dyn Answers> = Arc::new(Echo(Arc::clone(&clock)));
+        let paths = vec![(ECHO.to_owned(), echo)];
+        Self { core: Core { paths, clock, token, max_body_bytes, counts: Counts::default() } }
+    }
+
+    /// `handler` answers at `path`, too.
+    #[must_use]
+    pub fn answer(mut self, path: &str, handler: impl Handler) -> Self {
+        self.core.paths.push((path.to_owned(), Arc::new(handler)));
+        self
+    }
+
+    /// The links over TCP alone, as routes for the service's listener.
+    pub fn routes(self) -> Router {
+        routes(&Arc::new(self.core), Ports { udp: None, quic: None }, &Shutdown::new())
+    }
+
+    /// All links at the listener's address: those over TCP are the routes for it, UDP (at the
+    /// same port if it is free) and QUIC are open already, until the shutdown begins.
+    pub async fn open(self, listener: &TcpListener, shutdown: &Shutdown) -> anyhow::Result<Opened> {
+        let core = Arc::new(self.core);
+        let address = listener.local_addr().context("failed to ask for the own address")?;
+        let socket = udp::bind(address)
+            .await
+            .with_context(|| format!("failed to open a UDP socket at {}", address.ip()))?;
+        let quic = quic::bind(SocketAddr::new(address.ip(), 0))
+            .with_context(|| format!("failed to listen for QUIC at {}", address.ip()))?;
+        let port = |address: std::io::Result<SocketAddr>| address.map(|address| address.port());
+        let ports = Ports {
+            udp: Some(port(socket.local_addr()).context("failed to ask for the UDP port")?),
+            quic: Some(port(quic.local_addr()).context("failed to ask for the QUIC port")?),
+        };
+        let tasks = TaskTracker::new();
+        tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
+        tasks.spawn(quic::serve(Arc::clone(&core), quic, shutdown.clone()));
+        let routes = routes(&core, ports, shutdown);
+        Ok(Opened { routes, core, tasks })
+    }
+}
+
+/// A service's links while it serves.
+pub struct Opened {
+    /// Those over TCP.
+    pub routes: Router,
+    core: Arc<Core>,
+    tasks: TaskTracker,
+}
+
+impl Opened {
+    /// Tells the datagrams that were passed over, by why.
+    pub fn ignored(&self) -> impl Fn() -> Ignored + Clone + Send + Sync + 'static {
+        let core = Arc::clone(&self.core);
+        move || core.counts.now()
+    }
+
+    /// Lets requests under way end, after the shutdown has begun, for at most [`DRAIN`]. Takes
+    /// what [`Opened::routes`] left.
+    pub fn ending(&self) -> impl Future<Output = ()> + Send + 'static {
+        let tasks = self.tasks.clone();
+        async move {
+            tasks.close();
+            // Whoever still waits has waited for long enough.
+            let _all_ended = tokio::time::timeout(DRAIN, tasks.wait()).await;
+        }
+    }
+}
+
+fn routes(core: &Arc<Core>, ports: Ports, shutdown: &Shutdown) -> Router {
+    let mut router = Router::new()
+        .route(LINKS_PATH, get(move || async move { Json(ports) }))
+        .merge(websocket::route(core, shutdown))
+        .merge(grpc::route(core));
+    for (at, (path, _)) in core.paths.iter().enumerate() {
+        let core = Arc::clone(core);
+        router = router.merge(Router::new().route(path, post(http)).with_state((core, at)));
+    }
+    router.layer(DefaultBodyLimit::max(core.max_body_bytes))
+}
+
+/// HTTP/1.1 and HTTP/2.
+async fn http(
+    State((core, at)): State<(Arc<Core>, usize)>,
     request_headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let received = served.clock.now();
-    if !served.token.admits(&request_headers) {
-        return plain(StatusCode::UNAUTHORIZED, "a token is needed (HOPWATCH_TOKEN)\n");
-    }
-    let parent = request_headers.get(headers::TRACEPARENT).and_then(|v| v.to_str().ok());
-    let trace = parent.and_then(headers::trace_id);
-    let Outbound { status, body, begun, done } =
-        served.handler.handle(Inbound { trace, received, body }).await;
-    let stamps = ServiceStamps { clock: served.clock.id().clone(), received, begun, done };
+    let received = core.clock.now();
+    let value = |name: &str| request_headers.get(name).and_then(|v| v.to_str().ok());
+    let asked = Asked {
+        path: core.paths.get(at).map_or("", |(path, _)| path),
+        trace: value(headers::TRACEPARENT).and_then(headers::trace_id),
+        authorization: request_headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes),
+        received,
+        body,
+    };
+    let Answered { status, media_type, body, stamps } = core.answer(asked).await;
     let mut reply = Response::new(Body::from(body));
     *reply.status_mut() = status;
     let to = reply.headers_mut();
-    to.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    to.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    put_stamps(to, stamps.as_ref());
+    reply
+}
+
+/// The headers that tell the service's stamps and durations.
+fn put_stamps(to: &mut HeaderMap, stamps: Option<&ServiceStamps>) {
+    let Some(stamps) = stamps else { return };
     for (name, text) in
         [(headers::STAMPS, stamps.header()), (headers::SERVER_TIMING, stamps.server_timing())]
     {
@@ -89,11 +233,73 @@ async fn answer<H: Handler>(
             to.insert(name, value);
         }
     }
-    reply
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut reply = Response::new(Body::from(text));
-    *reply.status_mut() = status;
-    reply
+impl Core {
+    async fn answer(&self, asked: Asked<'_>) -> Answered {
+        if !self.token.admits_value(asked.authorization) {
+            return Answered::plain(
+                StatusCode::UNAUTHORIZED,
+                "a token is needed (HOPWATCH_TOKEN)\n",
+            );
+        }
+        let Some((_, handler)) = self.paths.iter().find(|(path, _)| path == asked.path) else {
+            return Answered::plain(StatusCode::NOT_FOUND, "nothing is answered at this path\n");
+        };
+        let Asked { trace, received, body, .. } = asked;
+        if body.len() > self.max_body_bytes {
+            return Answered::too_large();
+        }
+        let work = handler.answer(Inbound { trace, received, body });
+        let Ok(Outbound { status, body, begun, done }) =
+            AssertUnwindSafe(work).catch_unwind().await
+        else {
+            return Answered::plain(StatusCode::INTERNAL_SERVER_ERROR, "the service panicked\n");
+        };
+        let clock = self.clock.id().clone();
+        let stamps = Some(ServiceStamps { clock, received, begun, done, resent: None });
+        Answered { status, media_type: "application/json", body, stamps }
+    }
+
+    /// The same for a request in an envelope.
+    async fn answer_envelope(&self, head: &RequestHead, body: Bytes, received: Ns) -> Answered {
+        let asked = Asked {
+            path: &head.path,
+            trace: head.trace,
+            authorization: head.authorization.as_deref().map(str::as_bytes),
+            received,
+            body,
+        };
+        self.answer(asked).await
+    }
+}
+
+impl Answered {
+    fn plain(status: StatusCode, text: &'static str) -> Self {
+        let body = Bytes::from_static(text.as_bytes());
+        Self { status, media_type: "text/plain", body, stamps: None }
+    }
+
+    fn too_large() -> Self {
+        Self::plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long (max_body_bytes)\n")
+    }
+
+    /// The head of its envelope.
+    fn head(&self, id: RequestId, attempt: u32, resent: Option<Ns>) -> ReplyHead {
+        let stamps = self.stamps.clone().map(|stamps| ServiceStamps { resent, ..stamps }.header());
+        ReplyHead {
+            id,
+            attempt,
+            status: self.status.as_u16(),
+            media_type: self.media_type.to_owned(),
+            stamps,
+            server_timing: None,
+            oversized: None,
+        }
+    }
+
+    /// The envelope, for links that carry bodies of any size.
+    fn frame(&self, id: RequestId) -> Vec<u8> {
+        self.head(id, 1, None).frame(&self.body).unwrap_or_default()
+    }
 }

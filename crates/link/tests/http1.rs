@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hopwatch_kit::net::{Token, bind, serve};
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
-    Handler, Http1, Http1Config, Inbound, Link, Outbound, Request, Target, http1_routes,
+    Handler, Http1, Http1Config, Inbound, Link, Outbound, Request, Server, Target,
 };
 use hopwatch_model::{Failure, TraceId};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn link(port: u16, fresh: bool) -> Http1 {
 async fn echo_server(token: Token) -> (u16, Shutdown) {
     let listener = bind("127.0.0.1:0".parse().unwrap(), &token).await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let app = http1_routes("/v1/x", Echo(clock()), clock(), token, 1000);
+    let app = Server::new(clock(), token, 1000).answer("/v1/x", Echo(clock())).routes();
     let shutdown = Shutdown::new();
     tokio::spawn(serve(listener, app, shutdown.clone()));
     (port, shutdown)
@@ -96,7 +96,7 @@ async fn a_service_that_restarts_is_reached_again() {
             Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
         }
     };
-    let app = http1_routes("/v1/x", Echo(clock()), clock(), Token::none(), 1000);
+    let app = Server::new(clock(), Token::none(), 1000).answer("/v1/x", Echo(clock())).routes();
     tokio::spawn(serve(listener, app, Shutdown::new()));
     link.call(request("{}")).await.result.unwrap();
 }

@@ -49,7 +49,10 @@ named! {
         Started = "started",
         /// The gateway begins to open a connection to the AI service (only when it had to).
         AiConnecting = "ai_connecting",
-        /// The gateway: the request to the AI service goes out.
+        /// The gateway: the request to the AI service goes out for the first time, and is lost
+        /// (only when it had to go out again).
+        AiFirstSent = "ai_first_sent",
+        /// The gateway: the request to the AI service goes out, the one that arrived.
         AiSent = "ai_sent",
         /// The AI service has the request.
         AiReceived = "ai_received",
@@ -57,16 +60,23 @@ named! {
         AiBegun = "ai_begun",
         /// The AI service: the model is done.
         AiDone = "ai_done",
+        /// The AI service sends its reply again, which was lost (only when it had to).
+        AiResent = "ai_resent",
         /// The gateway has read the whole AI reply.
         AiAnswered = "ai_answered",
         /// The gateway begins to open a connection to the web service (only when it had to).
         WebConnecting = "web_connecting",
-        /// The gateway: the request to the web service goes out.
+        /// The gateway: the request to the web service goes out for the first time, and is lost
+        /// (only when it had to go out again).
+        WebFirstSent = "web_first_sent",
+        /// The gateway: the request to the web service goes out, the one that arrived.
         WebSent = "web_sent",
         /// The broadcaster has the request.
         WebReceived = "web_received",
         /// The broadcaster has queued the message for its clients and answers.
         WebDone = "web_done",
+        /// The broadcaster sends its reply again, which was lost (only when it had to).
+        WebResent = "web_resent",
         /// The gateway has read the whole web reply: the pipeline's end.
         WebAcked = "web_acked",
         /// The gateway gave up on the message: a service gave no usable reply. No leg ends here.
@@ -109,13 +119,17 @@ named! {
         Encode = "encode",
         /// Opening a connection to the AI service, when one had to be opened.
         AiConnect = "ai_connect",
+        /// ai_first_sent → ai_sent: the request was lost, until it was sent again.
+        AiRetry = "ai_retry",
         /// ai_sent → ai_received.
         AiRequest = "ai_request",
         /// ai_received → ai_begun: the AI service's waiting line.
         AiWait = "ai_wait",
         /// ai_begun → ai_done: the model.
         AiInfer = "ai_infer",
-        /// ai_done → ai_answered.
+        /// ai_done → ai_resent: the reply was lost, until it was asked for and sent again.
+        AiResend = "ai_resend",
+        /// ai_done, or ai_resent → ai_answered.
         AiReply = "ai_reply",
         /// Round trip − the AI service's own time: request and reply in one, needing no
         /// agreement between clocks (METHOD 2).
@@ -126,11 +140,15 @@ named! {
         Handoff = "handoff",
         /// Opening a connection to the web service, when one had to be opened.
         WebConnect = "web_connect",
+        /// web_first_sent → web_sent: the request was lost, until it was sent again.
+        WebRetry = "web_retry",
         /// web_sent → web_received.
         WebRequest = "web_request",
         /// web_received → web_done: the broadcaster's own time.
         WebHandle = "web_handle",
-        /// web_done → web_acked.
+        /// web_done → web_resent: the reply was lost, until it was asked for and sent again.
+        WebResend = "web_resend",
+        /// web_done, or web_resent → web_acked.
         WebReply = "web_reply",
         /// Round trip − the broadcaster's own time: request and reply in one.
         WebTransport = "web_transport",
@@ -152,11 +170,15 @@ impl Leg {
             Self::AiWait | Self::AiInfer | Self::AiRoundTrip => Class::Ai,
             Self::Ros
             | Self::AiConnect
+            | Self::AiRetry
             | Self::AiRequest
+            | Self::AiResend
             | Self::AiReply
             | Self::AiTransport
             | Self::WebConnect
+            | Self::WebRetry
             | Self::WebRequest
+            | Self::WebResend
             | Self::WebReply
             | Self::WebTransport
             | Self::WebRoundTrip

@@ -153,6 +153,10 @@ pub struct Trace {
     pub ai_served_ns: Option<(Ns, Ns)>,
     /// The web service's own time in ns, likewise.
     pub web_served_ns: Option<Ns>,
+    /// How often the request to the AI service was sent beyond the first time.
+    pub ai_retries: u32,
+    /// How often the request to the web service was sent beyond the first time.
+    pub web_retries: u32,
     /// What the gateway's wall clock showed above its monotonic one at the take, in ns: it places
     /// wall-clock stamps of the gateway's own host. `None` in records that were made before
     /// wall-clock stamps were kept as such.

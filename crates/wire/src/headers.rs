@@ -5,7 +5,7 @@
 //! | `traceparent` | request | W3C Trace Context, version 00 |
 //! | `hopwatch-clock` | request | the caller's clock by name |
 //! | `server-timing` | reply | `wait;dur=0.012, infer;dur=1000.034` in ms (W3C Server Timing) |
-//! | `hopwatch-stamps` | reply | `clock=…; received=…; begun=…; done=…` in ns of that clock |
+//! | `hopwatch-stamps` | reply | `clock=…; received=…; begun=…; done=…; resent=…` in ns of that clock |
 //!
 //! A service of anyone's may send the last two, either or none.
 
@@ -31,13 +31,17 @@ pub struct ServiceStamps {
     pub begun: Option<Ns>,
     /// It was done, and answered.
     pub done: Ns,
+    /// It sent the answer again, which had been lost; `None` when once was enough.
+    pub resent: Option<Ns>,
 }
 
 impl ServiceStamps {
     /// The value of `hopwatch-stamps`.
     pub fn header(&self) -> String {
         let begun = self.begun.map(|ns| format!(" begun={ns};")).unwrap_or_default();
-        format!("clock={}; received={};{begun} done={}", self.clock, self.received, self.done)
+        let resent = self.resent.map(|ns| format!("; resent={ns}")).unwrap_or_default();
+        let Self { clock, received, done, .. } = self;
+        format!("clock={clock}; received={received};{begun} done={done}{resent}")
     }
 
     /// The value of `server-timing` that says the same in durations.
@@ -55,7 +59,7 @@ impl ServiceStamps {
     /// Reads a `hopwatch-stamps` value; `None` when it isn't one. Unknown parts are passed over.
     pub fn parse(value: &str) -> Option<Self> {
         let mut clock = None;
-        let (mut received, mut begun, mut done) = (None, None, None);
+        let (mut received, mut begun, mut done, mut resent) = (None, None, None, None);
         for part in value.split(';') {
             let (key, value) = part.trim().split_once('=')?;
             match key {
@@ -63,10 +67,11 @@ impl ServiceStamps {
                 "received" => received = Some(value.parse().ok()?),
                 "begun" => begun = Some(value.parse().ok()?),
                 "done" => done = Some(value.parse().ok()?),
+                "resent" => resent = Some(value.parse().ok()?),
                 _ => {}
             }
         }
-        Some(Self { clock: clock?, received: received?, begun, done: done? })
+        Some(Self { clock: clock?, received: received?, begun, done: done?, resent })
     }
 }
 
@@ -127,9 +132,9 @@ mod tests {
 
     #[test]
     fn stamps_round_trip() {
-        for begun in [Some(2), None] {
-            let stamps =
-                ServiceStamps { clock: ClockId::new("b/4026531834"), received: 1, begun, done: 9 };
+        for (begun, resent) in [(Some(2), None), (None, Some(11)), (None, None)] {
+            let clock = ClockId::new("b/4026531834");
+            let stamps = ServiceStamps { clock, received: 1, begun, done: 9, resent };
             assert_eq!(ServiceStamps::parse(&stamps.header()), Some(stamps));
         }
         for bad in

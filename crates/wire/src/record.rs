@@ -117,6 +117,10 @@ pub struct TraceRecord {
     ai_served_ns: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     web_served_ns: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ai_retries: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    web_retries: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wall_offset_ns: Option<NsText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +128,11 @@ pub struct TraceRecord {
     wall_half_width_ns: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     oddities: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A stamp's nanoseconds, a decimal string in JSON.
@@ -260,6 +269,8 @@ impl From<Trace> for TraceRecord {
             stamps: trace.stamps,
             ai_served_ns: trace.ai_served_ns,
             web_served_ns: trace.web_served_ns,
+            ai_retries: trace.ai_retries,
+            web_retries: trace.web_retries,
             wall_offset_ns: trace.wall_offset_ns.map(NsText),
             header_time: trace.header_time.map(|(sec, nsec)| (NsText(sec), NsText(nsec))),
             wall_half_width_ns: trace.wall_half_width_ns,
@@ -300,6 +311,8 @@ impl TryFrom<TraceRecord> for Trace {
             stamps: record.stamps,
             ai_served_ns: record.ai_served_ns,
             web_served_ns: record.web_served_ns,
+            ai_retries: record.ai_retries,
+            web_retries: record.web_retries,
             wall_offset_ns: record.wall_offset_ns.map(|ns| ns.0),
             header_time: record.header_time.map(|(sec, nsec)| (sec.0, nsec.0)),
             wall_half_width_ns: record.wall_half_width_ns,
@@ -410,6 +423,8 @@ mod tests {
             stamps,
             ai_served_ns: Some((1, 2)),
             web_served_ns: None,
+            ai_retries: 0,
+            web_retries: 0,
             wall_offset_ns: Some(1_700_000_000_000_000_000),
             header_time: Some((0, -7)),
             wall_half_width_ns: 40,

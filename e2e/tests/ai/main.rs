@@ -141,3 +141,29 @@ fn without_an_ai_service_the_pipeline_failed() {
     assert_eq!(ledger.ai_failed, BTreeMap::from([("unreachable".to_owned(), 10)]));
     assert!(ended.stdout.contains("AI unreachable 10"), "{}", ended.stdout);
 }
+
+/// 40 ms that are neither HTTP's nor the network's: whoever changed to UDP for them would have
+/// looked in the wrong place.
+#[test]
+fn a_reply_in_two_segments_is_named_nagle_and_not_blamed_on_http() {
+    let world = World::new();
+    let server = Server::start(anywhere(), |_| Manner::InTwo);
+    let words = format!("run --for 4s --rate 15 --ai-url http://{}/infer", server.address);
+    let ended = world.hopwatch(&words).end();
+    world.is_empty_now();
+    ended.report().ledger().all_delivered(60);
+    let of_lane = ended.json()["artefacts"][0]["artefacts"].clone();
+    let state = |kind: &str| {
+        let found = of_lane.as_array().unwrap().iter().find(|artefact| artefact["kind"] == kind);
+        found.unwrap_or_else(|| panic!("no {kind}: {of_lane}")).clone()
+    };
+    let nagle = state("nagle_delayed_ack");
+    assert_eq!(nagle["state"], "found", "{of_lane}");
+    assert!(nagle["fix"].as_str().unwrap().contains("TCP_NODELAY"), "{nagle}");
+    // It is most of what communication takes here.
+    assert!(nagle["gain_p50_ns"].as_i64().unwrap() > 30_000_000, "{nagle}");
+    for other in ["lost_syn", "tcp_retransmission", "serial_gateway"] {
+        assert_eq!(state(other)["state"], "ruled_out", "{of_lane}");
+    }
+    assert!(ended.stdout.contains("TCP_NODELAY"), "{}", ended.stdout);
+}

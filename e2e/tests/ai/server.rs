@@ -15,6 +15,9 @@ pub(crate) enum Manner {
     Good,
     /// JSON, and its own time by `Server-Timing`.
     Timed,
+    /// As `Timed`, but at once, and head and body in a segment each, without `TCP_NODELAY`: Nagle's
+    /// algorithm keeps the body back until the head is acknowledged.
+    InTwo,
     /// A status, with an error page.
     Status(u16),
     /// An error page that claims to be a success.
@@ -144,6 +147,11 @@ fn answer(tcp: &mut TcpStream, manner: Manner) -> std::io::Result<bool> {
             thread::sleep(Duration::from_millis(5));
             let timing = "server-timing: wait;dur=1.0, infer;dur=4.0\r\n";
             write!(tcp, "{}{good}", head(200, JSON, good.len(), timing))?;
+        }
+        Manner::InTwo => {
+            let timing = "server-timing: infer;dur=0.01\r\n";
+            tcp.write_all(head(200, JSON, good.len(), timing).as_bytes())?;
+            tcp.write_all(good.as_bytes())?;
         }
         Manner::Status(status) => {
             let page = "<h1>No.</h1>";

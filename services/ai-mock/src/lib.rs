@@ -1,7 +1,8 @@
 //! An AI service with a model time of one's choice, precise to a tenth of a millisecond.
 //!
 //! `POST /v1/infer` takes any body, waits in line for one of `concurrency` places, "thinks" for
-//! the model time and answers JSON, with its stamps in the reply's headers.
+//! the model time and answers JSON, with its stamps in the reply's headers. All links are offered,
+//! and on each of them `/v1/echo` answers with what it got.
 
 mod model;
 
@@ -13,7 +14,7 @@ use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::timer::PreciseTimer;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
-use hopwatch_link::{Handler, Inbound, Outbound, http1_routes};
+use hopwatch_link::{Handler, Inbound, Outbound, Server};
 use model::Model;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -70,7 +71,6 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let model = Model::new(config.model_ms, config.sigma, config.failure_rate, config.seed)?;
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
-    net::announce("ai-mock", &listener)?;
     let ai = Arc::new(Ai {
         model,
         places: Semaphore::new(config.concurrency.min(Semaphore::MAX_PERMITS)),
@@ -80,17 +80,21 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         clock: SystemClock::default(),
         config,
     });
-    let status = Arc::clone(&ai);
+    let clock: Arc<dyn Clock> = Arc::new(ai.clock.clone());
+    let server = Server::new(clock, token, ai.config.max_body_bytes);
+    let links = server.answer(PATH, Service(Arc::clone(&ai))).open(&listener, &shutdown).await?;
+    net::announce("ai-mock", &listener)?;
+    let (ignored, ending) = (links.ignored(), links.ending());
     let health = net::healthz("ai-mock", move || {
         json!({
-            "waiting": status.waiting.load(Ordering::Relaxed),
-            "answered": status.answered.load(Ordering::Relaxed),
+            "waiting": ai.waiting.load(Ordering::Relaxed),
+            "answered": ai.answered.load(Ordering::Relaxed),
+            "datagrams_ignored": ignored(),
         })
     });
-    let clock: Arc<dyn Clock> = Arc::new(ai.clock.clone());
-    let limit = ai.config.max_body_bytes;
-    let app = http1_routes(PATH, Service(ai), clock, token, limit).merge(health);
-    net::serve(listener, app, shutdown).await
+    let served = net::serve(listener, links.routes.merge(health), shutdown).await;
+    ending.await;
+    served
 }
 
 struct Service(Arc<Ai>);

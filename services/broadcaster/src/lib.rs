@@ -1,4 +1,4 @@
-//! The web service: takes messages over HTTP, pushes them to browsers over WebSocket, and
+//! The web service: takes messages over any link, pushes them to browsers over WebSocket, and
 //! collects the browsers' stamps.
 //!
 //! One ring of messages serves all clients. Each client reads it at its own pace; one that falls
@@ -21,8 +21,8 @@ use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
-    Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Target,
-    http1_routes,
+    Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Server,
+    Target,
 };
 use hopwatch_model::{BroadcasterCounters, ClientCounters, TraceId};
 use hopwatch_wire::record::{ClientsRecord, Record};
@@ -139,7 +139,6 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         None => (None, None),
     };
     let listener = net::bind(config.listen, &token).await?;
-    net::announce("broadcaster", &listener)?;
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         frames: broadcast::channel(config.client_queue).0,
@@ -153,14 +152,21 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     });
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&shared), counting_end.clone()));
+    let server = Server::new(Arc::new(clock), token, shared.config.max_body_bytes)
+        .answer(PATH, HandOver(Arc::clone(&shared)));
+    let links = server.open(&listener, &shutdown).await?;
+    net::announce("broadcaster", &listener)?;
+    let (ignored, ending) = (links.ignored(), links.ending());
     let status = Arc::clone(&shared);
-    let health = net::healthz("broadcaster", move || json!(status.counters()));
+    let health = net::healthz("broadcaster", move || {
+        let mut detail = json!(status.counters());
+        detail["datagrams_ignored"] = json!(ignored());
+        detail
+    });
     let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
-    let limit = shared.config.max_body_bytes;
-    let app = http1_routes(PATH, HandOver(Arc::clone(&shared)), Arc::new(clock), token, limit)
-        .merge(pages)
-        .merge(health);
+    let app = links.routes.merge(pages).merge(health);
     let served = net::serve(listener, app, shutdown).await;
+    ending.await;
     counting_end.begin();
     let _reported = reporting.await;
     records_end.begin();

@@ -3,31 +3,12 @@
 use anyhow::ensure;
 use clap::ValueEnum;
 use hopwatch_kit::config::Refused;
+use hopwatch_link::LinkKind;
 use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec};
 use hopwatch_tap::Qos;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
-
-/// Which link carries requests to the services.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkKind {
-    /// HTTP/1.1, connections kept open.
-    Http1,
-    /// HTTP/1.1, a connection for each request.
-    Http1Fresh,
-}
-
-impl LinkKind {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http1 => "http1",
-            Self::Http1Fresh => "http1-fresh",
-        }
-    }
-}
 
 /// The topic's QoS, by the two names that S1 compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -142,6 +123,10 @@ hopwatch_kit::config! {
         drain_ms: u64 = 2000,
         /// How long nothing may come before it is told why, in ms
         silence_ms: u64 = 5000,
+        /// Shadow probes a second, of all links and services together; 0: none
+        probes_hz: f64 = 0.0,
+        /// Links that are probed beside the first lane's, with commas between; empty: all
+        probe_links: String = String::new(),
         /// Longest reply that is read, in bytes
         max_reply_bytes: usize = 16 << 20,
     }
@@ -149,8 +134,16 @@ hopwatch_kit::config! {
 
 /// The most workers: each holds a connection to both services.
 const MOST_WORKERS: usize = 4096;
+/// Probes are a look aside, no load.
+const MOST_PROBES_HZ: f64 = 100.0;
 /// The longest timeout, an hour.
 const LONGEST_MS: u64 = 3_600_000;
+
+/// The names of all links.
+fn known_links() -> String {
+    let names: Vec<&str> = LinkKind::value_variants().iter().map(|kind| kind.name()).collect();
+    names.join(", ")
+}
 
 impl Config {
     /// Refuses what can't work, naming the key.
@@ -177,6 +170,13 @@ impl Config {
                 Refused(format!("{key} must lie between 1 and {LONGEST_MS}, not {ms}"))
             );
         }
+        ensure!(
+            (0.0..=MOST_PROBES_HZ).contains(&self.probes_hz),
+            Refused(format!(
+                "probes_hz must lie between 0 and {MOST_PROBES_HZ}, not {}",
+                self.probes_hz
+            ))
+        );
         self.domain()?;
         Ok(())
     }
@@ -217,16 +217,38 @@ impl Config {
         let link = match &lane.link {
             None => self.link,
             Some(link) => LinkKind::from_str(link, false).map_err(|_| {
-                let known = LinkKind::value_variants().iter().map(|kind| kind.name());
-                let known = known.collect::<Vec<_>>().join(", ");
                 let name = &lane.name;
                 Refused(format!(
-                    "lanes: {link:?} of lane {name:?} is no link ({known}) and no QoS \
-                     (best-effort, reliable)"
+                    "lanes: {link:?} of lane {name:?} is no link ({}) and no QoS \
+                     (best-effort, reliable)",
+                    known_links()
                 ))
             })?,
         };
         Ok(Lane { name: lane.name, topic: lane.topic, qos: Qos { depth, ..usual }, link })
+    }
+
+    /// The links that are probed: the current one among them, each once.
+    pub(crate) fn probe_links(&self, current: LinkKind) -> Result<Vec<LinkKind>, Refused> {
+        let names = self.probe_links.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let mut kinds = names
+            .map(|name| {
+                LinkKind::from_str(name, false).map_err(|_| {
+                    Refused(format!("probe_links: {name:?} is no link ({})", known_links()))
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        if kinds.is_empty() {
+            kinds = LinkKind::value_variants().to_vec();
+        }
+        kinds.push(current);
+        let mut once = Vec::new();
+        for kind in kinds {
+            if !once.contains(&kind) {
+                once.push(kind);
+            }
+        }
+        Ok(once)
     }
 
     /// The ROS domain, if it isn't left to the environment.

@@ -8,9 +8,11 @@
 pub mod config;
 mod deferred;
 pub mod intake;
+mod links;
 mod message;
 mod peers;
 pub mod pipeline;
+pub mod probes;
 mod recording;
 mod ros;
 mod shared_memory;
@@ -21,15 +23,19 @@ pub use config::{Config, Flags};
 
 use anyhow::Context;
 use axum::Router;
-use config::{Lane, LinkKind};
+use config::Lane;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
-use hopwatch_link::{Http1, Http1Config, Link, Peer, RecordSender, RecordSenderConfig, Target};
+use hopwatch_link::{
+    Http1, Http1Config, Link, LinkKind, Peer, RecordSender, RecordSenderConfig, Target,
+};
+use hopwatch_model::Stage;
 use hopwatch_wire::record::{LaneRecord, Record};
 use intake::Intake;
 use pipeline::{Pipeline, UnderWay};
+use probes::{Bodies, Probed, Prober};
 use recording::Recording;
 use ros::Source;
 use serde_json::json;
@@ -53,18 +59,32 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .map_err(|error| Refused(format!("clock_peers: {error}")))?;
     let listener = net::bind(config.listen, &token).await?;
     let lanes = config.lanes()?;
+    let any_clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(&clock);
     let records_end = Shutdown::new();
     let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
     let (records, sending) = RecordSender::start(
-        http1(&config, &config.collector_url, false, &token, &clock)?,
+        to_collector(&config, &token, &any_clock)?,
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );
     let recording = Arc::new(Recording::new(config.record_traces, records.clone()));
     let mut pipelines = Vec::new();
+    let bodies: Arc<Bodies> = Arc::default();
+    let current = lanes.first().map_or(config.link, |lane| lane.link);
+    let prober = prober(&config, current, &token, &any_clock, Arc::clone(&bodies), &records)?;
     for lane in lanes {
-        let links = links(&config, lane.link, &token, &clock).await?;
-        let pipeline = assemble(&config, &lane, Arc::clone(&clock), links, Arc::clone(&recording));
+        let links = links(&config, lane.link, None, &token, &any_clock)?;
+        links::warm("AI", &*links.ai).await;
+        links::warm("web", &*links.web).await;
+        let pipeline = assemble(
+            &config,
+            &lane,
+            Arc::clone(&clock),
+            links,
+            Arc::clone(&recording),
+            // Probes carry what goes over the first lane's link.
+            (config.probes_hz > 0.0 && pipelines.is_empty()).then(|| Arc::clone(&bodies)),
+        );
         let (workers, _) = config.capacity(lane.qos);
         records.send(Record::Lane(LaneRecord {
             lane: lane.name.clone(),
@@ -93,6 +113,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
     let watching_end = Shutdown::new();
     let watching = tokio::spawn(Arc::clone(&source).watch(tap.graph(), watching_end.clone()));
+    let probing_end = Shutdown::new();
+    let probing = prober.map(|prober| tokio::spawn(prober.run(probing_end.clone())));
     let stop = Shutdown::new();
     let working: Vec<_> = pipelines
         .into_iter()
@@ -107,6 +129,10 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     // In the order of the way: no more messages, then those under way, then their records.
     let tapped =
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
+    probing_end.begin();
+    if let Some(probing) = probing {
+        probing.await.context("the probes panicked")?;
+    }
     stop.begin();
     for lane in working {
         lane.await.context("the pipeline panicked")?;
@@ -122,45 +148,66 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The links to the AI service and to the broadcaster, warm if these are there already.
+/// The links to the AI service and to the broadcaster.
 struct Links {
     ai: Arc<dyn Link>,
     web: Arc<dyn Link>,
 }
 
-/// Opens a lane's links: no other lane shares their connections.
-async fn links(
+/// Opens links of a kind: nothing else shares their connections. The services' paths are replaced
+/// where one is given.
+fn links(
     config: &Config,
     kind: LinkKind,
+    path: Option<&str>,
     token: &Token,
-    clock: &Arc<SystemClock>,
+    clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Links> {
-    let fresh = kind == LinkKind::Http1Fresh;
+    let open = |url: &str, token: &Token| {
+        links::open(kind, url, path, token, config.max_reply_bytes, clock)
+    };
     // Somebody else's AI service must not get our token.
     let ai_token = if config.ai_gets_token { token.clone() } else { Token::none() };
-    let ai = http1(config, &config.ai_url, fresh, &ai_token, clock)?;
-    let web = http1(config, &config.web_url, fresh, token, clock)?;
-    for (name, link) in [("AI", &ai), ("web", &web)] {
-        // Not yet there is no error: each message says so for itself.
-        if let Err(error) = link.warm().await {
-            tracing::warn!("the {name} service can't be reached yet: {error}");
-        }
-    }
-    Ok(Links { ai: Arc::new(ai), web: Arc::new(web) })
+    Ok(Links { ai: open(&config.ai_url, &ai_token)?, web: open(&config.web_url, token)? })
 }
 
-fn http1(
-    config: &Config,
-    url: &str,
-    fresh: bool,
-    token: &Token,
-    clock: &Arc<SystemClock>,
-) -> anyhow::Result<Http1> {
-    let target = Target::parse(url).map_err(|error| Refused(error.to_string()))?;
+fn to_collector(config: &Config, token: &Token, clock: &Arc<dyn Clock>) -> anyhow::Result<Http1> {
+    let target =
+        Target::parse(&config.collector_url).map_err(|error| Refused(error.to_string()))?;
     let max_reply_bytes = config.max_reply_bytes;
-    let link =
-        Http1Config { fresh, max_reply_bytes, token: token.clone(), ..Http1Config::new(target) };
-    Ok(Http1::new(link, Arc::clone(clock) as Arc<dyn Clock>)?)
+    let link = Http1Config { max_reply_bytes, token: token.clone(), ..Http1Config::new(target) };
+    Ok(Http1::new(link, Arc::clone(clock))?)
+}
+
+/// What probes the links; `None` when nobody wants that.
+fn prober(
+    config: &Config,
+    current: LinkKind,
+    token: &Token,
+    clock: &Arc<dyn Clock>,
+    bodies: Arc<Bodies>,
+    records: &RecordSender,
+) -> anyhow::Result<Option<Prober>> {
+    if config.probes_hz <= 0.0 {
+        return Ok(None);
+    }
+    let mut probed = Vec::new();
+    for kind in config.probe_links(current)? {
+        let is_current = kind == current;
+        let Links { ai, web } = links(config, kind, Some(hopwatch_link::ECHO), token, clock)?;
+        // Nobody else's service has an echo handler.
+        if config.ai_gets_token {
+            probed.push(Probed { kind, stage: Stage::Ai, link: ai, is_current });
+        }
+        probed.push(Probed { kind, stage: Stage::Web, link: web, is_current });
+    }
+    Ok(Some(Prober {
+        rate_hz: config.probes_hz,
+        links: probed,
+        bodies,
+        deadline: config.web_timeout(),
+        records: records.clone(),
+    }))
 }
 
 fn assemble(
@@ -169,6 +216,7 @@ fn assemble(
     clock: Arc<SystemClock>,
     links: Links,
     recording: Arc<Recording>,
+    bodies: Option<Arc<Bodies>>,
 ) -> Arc<Pipeline> {
     let (workers, queue) = config.capacity(lane.qos);
     Arc::new(Pipeline {
@@ -182,6 +230,7 @@ fn assemble(
         under_way: UnderWay::default(),
         drain: Duration::from_millis(config.drain_ms),
         record: Box::new(move |trace| recording.take(trace)),
+        bodies,
     })
 }
 

@@ -36,6 +36,8 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
         stamps,
         ai_served_ns: None,
         web_served_ns: None,
+        ai_retries: 0,
+        web_retries: 0,
         wall_offset_ns: Some(wall_offset),
         header_time: None,
         wall_half_width_ns: half_width,

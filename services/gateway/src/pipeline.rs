@@ -6,6 +6,7 @@
 use crate::deferred::begin_here;
 use crate::intake::{Arrival, Intake, Offered};
 use crate::message;
+use crate::probes::Bodies;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hopwatch_clocksync::RHO_PPM;
@@ -44,6 +45,8 @@ pub struct Pipeline {
     pub record: TakeTrace,
     /// Messages under way.
     pub under_way: UnderWay,
+    /// Where the newest bodies are laid down for shadow probes.
+    pub bodies: Option<Arc<Bodies>>,
 }
 
 /// Messages under way, and the wish that they end.
@@ -138,6 +141,7 @@ impl Pipeline {
     }
 
     async fn travel(&self, trace: &mut Trace, json: &Bytes) {
+        self.lay_down(Stage::Ai, json);
         let call = self.call(&*self.ai, trace, json.clone(), self.ai_timeout).await;
         note(trace, &call, &AI, self.clock.id());
         let answer = match call.result.and_then(|reply| json_of(&reply)) {
@@ -145,11 +149,18 @@ impl Pipeline {
             Err(error) => return fail(trace, Stage::Ai, error),
         };
         let body = message::web_body(json, &answer);
+        self.lay_down(Stage::Web, &body);
         let call = self.call(&*self.web, trace, body, self.web_timeout).await;
         note(trace, &call, &WEB, self.clock.id());
         match call.result {
             Ok(_) => trace.outcome = Outcome::Delivered,
             Err(error) => fail(trace, Stage::Web, error),
+        }
+    }
+
+    fn lay_down(&self, stage: Stage, body: &Bytes) {
+        if let Some(bodies) = &self.bodies {
+            bodies.put(stage, body);
         }
     }
 
@@ -161,39 +172,52 @@ impl Pipeline {
 /// Where the stamps of a call belong.
 struct Hops {
     connecting: Hop,
+    first_sent: Hop,
     sent: Hop,
     received: Hop,
     begun: Option<Hop>,
     done: Hop,
+    resent: Hop,
     ended: Hop,
 }
 
 const AI: Hops = Hops {
     connecting: Hop::AiConnecting,
+    first_sent: Hop::AiFirstSent,
     sent: Hop::AiSent,
     received: Hop::AiReceived,
     begun: Some(Hop::AiBegun),
     done: Hop::AiDone,
+    resent: Hop::AiResent,
     ended: Hop::AiAnswered,
 };
 
 const WEB: Hops = Hops {
     connecting: Hop::WebConnecting,
+    first_sent: Hop::WebFirstSent,
     sent: Hop::WebSent,
     received: Hop::WebReceived,
     begun: None,
     done: Hop::WebDone,
+    resent: Hop::WebResent,
     ended: Hop::WebAcked,
 };
 
 /// Puts a call's stamps into the trace. Only a whole reply has an end and a service's stamps.
 fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
-    let stamps = &mut trace.stamps;
-    if let Some(ns) = call.connecting {
-        stamps.set(hops.connecting, clock, ns);
+    match hops.begun {
+        Some(_) => trace.ai_retries = call.retries,
+        None => trace.web_retries = call.retries,
     }
-    if let Some(ns) = call.sent {
-        stamps.set(hops.sent, clock, ns);
+    let stamps = &mut trace.stamps;
+    for (hop, ns) in [
+        (hops.connecting, call.connecting),
+        (hops.first_sent, call.first_sent),
+        (hops.sent, call.sent),
+    ] {
+        if let Some(ns) = ns {
+            stamps.set(hop, clock, ns);
+        }
     }
     let Ok(reply) = &call.result else {
         stamps.set(Hop::Failed, clock, call.ended);
@@ -206,6 +230,9 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
             stamps.set(hop, &served.clock, begun);
         }
         stamps.set(hops.done, &served.clock, served.done);
+        if let Some(resent) = served.resent {
+            stamps.set(hops.resent, &served.clock, resent);
+        }
     }
     let round_trip = call.ended.saturating_sub(call.sent.unwrap_or(call.ended));
     let possible = |&(wait, rest): &(Ns, Ns)| is_possible(wait.saturating_add(rest), round_trip);

@@ -1,12 +1,12 @@
 use super::*;
-use crate::config::{DropPolicy, LinkKind};
+use crate::config::DropPolicy;
 use crate::intake::Intake;
 use crate::pipeline::UnderWay;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::SystemClock;
-use hopwatch_link::{Call, Link, Request};
+use hopwatch_link::{Call, CallError, Link, LinkKind, Request};
 use hopwatch_tap::WallBracket;
 use std::time::Duration;
 
@@ -15,6 +15,10 @@ struct Silent;
 
 impl Link for Silent {
     fn call(&self, _: Request) -> BoxFuture<'_, Call> {
+        std::future::pending().boxed()
+    }
+
+    fn warm(&self) -> BoxFuture<'_, Result<(), CallError>> {
         std::future::pending().boxed()
     }
 }
@@ -30,6 +34,7 @@ fn lane(name: &str, topic: &str, qos: Qos) -> (Lane, Arc<Pipeline>) {
         web_timeout: Duration::from_secs(1),
         drain: Duration::from_secs(1),
         record: Box::new(|_| {}),
+        bodies: None,
         under_way: UnderWay::default(),
     };
     let (name, topic, link) = (name.to_owned(), topic.to_owned(), LinkKind::Http1);

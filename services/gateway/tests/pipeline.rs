@@ -12,7 +12,7 @@ use hopwatch_gateway::intake::{Arrival, Intake};
 use hopwatch_gateway::pipeline::{Pipeline, UnderWay};
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Reply, Request};
-use hopwatch_model::{ClockId, Failure, Ns, Outcome, PublisherId, Stage, Trace};
+use hopwatch_model::{ClockId, Failure, Leg, Ns, Outcome, PublisherId, Stage, Trace};
 use hopwatch_wire::headers::ServiceStamps;
 use r2r::WrappedTypesupport;
 use r2r::hopwatch_msgs::msg::RobotMessage;
@@ -41,31 +41,49 @@ struct Service {
     media_type: &'static str,
     answer: &'static str,
     failure: Option<Failure>,
+    /// The request is lost twice, and the reply once.
+    lossy: bool,
 }
 
 impl Link for Service {
     fn call(&self, request: Request) -> BoxFuture<'_, Call> {
         async move {
+            let lost = self.lossy.then(|| self.clock.now());
+            if self.lossy {
+                sleep(Duration::from_millis(7)).await;
+            }
             let sent = self.clock.now();
             let work = sleep(self.time);
-            let result = match tokio::time::timeout(request.deadline, work).await {
-                Err(_) => Err(CallError::new(Failure::TimedOut, "late")),
-                Ok(()) => match self.failure {
-                    Some(failure) => Err(CallError::new(failure, "told to")),
-                    None => Ok(Reply {
-                        body: Bytes::from_static(self.answer.as_bytes()),
-                        media_type: self.media_type.to_owned(),
-                        stamps: Some(ServiceStamps {
-                            clock: self.clock.id().clone(),
-                            received: sent,
-                            begun: Some(sent),
-                            done: self.clock.now(),
-                        }),
-                        served_ns: None,
+            let result = if tokio::time::timeout(request.deadline, work).await.is_err() {
+                Err(CallError::new(Failure::TimedOut, "late"))
+            } else {
+                let done = self.clock.now();
+                if self.lossy {
+                    sleep(Duration::from_millis(5)).await;
+                }
+                let reply = Reply {
+                    body: Bytes::from_static(self.answer.as_bytes()),
+                    media_type: self.media_type.to_owned(),
+                    stamps: Some(ServiceStamps {
+                        clock: self.clock.id().clone(),
+                        received: sent,
+                        begun: Some(sent),
+                        done,
+                        resent: self.lossy.then(|| self.clock.now()),
                     }),
-                },
+                    served_ns: None,
+                };
+                let told_to = |failure| CallError::new(failure, "told to");
+                self.failure.map_or(Ok(reply), |failure| Err(told_to(failure)))
             };
-            Call { connecting: None, sent: Some(sent), ended: self.clock.now(), result }
+            Call {
+                connecting: None,
+                first_sent: lost,
+                sent: Some(sent),
+                retries: if self.lossy { 3 } else { 0 },
+                ended: self.clock.now(),
+                result,
+            }
         }
         .boxed()
     }
@@ -84,6 +102,7 @@ struct Setup {
     answer: (&'static str, &'static str),
     ai_failure: Option<Failure>,
     web_failure: Option<Failure>,
+    lossy: bool,
 }
 
 impl Default for Setup {
@@ -95,6 +114,7 @@ impl Default for Setup {
             answer: ("application/json", r#"{"ok":true}"#),
             ai_failure: None,
             web_failure: None,
+            lossy: false,
         }
     }
 }
@@ -109,6 +129,7 @@ fn world(setup: &Setup) -> World {
         media_type: setup.answer.0,
         answer: setup.answer.1,
         failure: setup.ai_failure,
+        lossy: setup.lossy,
     };
     let web = Service {
         clock: Arc::clone(&clock),
@@ -116,6 +137,7 @@ fn world(setup: &Setup) -> World {
         media_type: "application/json",
         answer: "{}",
         failure: setup.web_failure,
+        lossy: setup.lossy,
     };
     let pipeline = Arc::new(Pipeline {
         lane: "lane".into(),
@@ -127,6 +149,7 @@ fn world(setup: &Setup) -> World {
         web_timeout: Duration::from_secs(2),
         under_way: UnderWay::default(),
         drain: Duration::from_secs(2),
+        bodies: None,
         record: Box::new(move |trace| sink.lock().unwrap().push(trace)),
     });
     World { clock, pipeline, records }
@@ -211,6 +234,22 @@ async fn a_message_goes_the_whole_way_and_its_legs_sum_up() {
     assert!((1_003 * MS..=1_006 * MS).contains(&total), "{total}");
     assert_eq!(parts.published.unwrap().0 - total, 2 * MS);
     assert_eq!(parts.pipeline.iter().map(|leg| leg.ns).sum::<Ns>(), total);
+}
+
+/// What a link had to send again is in the trace, as legs of their own.
+#[tokio::test(start_paused = true)]
+async fn what_was_lost_and_sent_again_is_told_apart() {
+    let traces = world(&Setup { lossy: true, ..Setup::default() }).play(1, Duration::ZERO).await;
+    assert_eq!((traces[0].ai_retries, traces[0].web_retries), (3, 3));
+    let parts = decompose(&traces[0], &[], &hopwatch_analysis::Clocks::default()).unwrap();
+    for (leg, ms) in
+        [(Leg::AiRetry, 7), (Leg::AiResend, 5), (Leg::WebRetry, 7), (Leg::WebResend, 5)]
+    {
+        let found = parts.pipeline.iter().find(|found| found.leg == leg).unwrap();
+        // tokio's clock goes in whole milliseconds.
+        assert!((ms * MS..=(ms + 2) * MS).contains(&found.ns), "{found:?}");
+    }
+    assert_eq!(parts.pipeline.iter().map(|leg| leg.ns).sum::<Ns>(), parts.pipeline_ns.unwrap());
 }
 
 #[tokio::test(start_paused = true)]

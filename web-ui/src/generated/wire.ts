@@ -253,7 +253,7 @@ export type Failure = "unreachable" | "broken" | "timed_out" | "refused" | "fail
 
 export type Class = "ai" | "transport" | "overhead";
 
-export type Leg = "schedule" | "write" | "ros" | "wake" | "queue" | "encode" | "ai_connect" | "ai_request" | "ai_wait" | "ai_infer" | "ai_reply" | "ai_transport" | "ai_round_trip" | "handoff" | "web_connect" | "web_request" | "web_handle" | "web_reply" | "web_transport" | "web_round_trip" | "fanout" | "push" | "paint";
+export type Leg = "schedule" | "write" | "ros" | "wake" | "queue" | "encode" | "ai_connect" | "ai_retry" | "ai_request" | "ai_wait" | "ai_infer" | "ai_resend" | "ai_reply" | "ai_transport" | "ai_round_trip" | "handoff" | "web_connect" | "web_retry" | "web_request" | "web_handle" | "web_resend" | "web_reply" | "web_transport" | "web_round_trip" | "fanout" | "push" | "paint";
 
 export type Summary = { 
 /**

@@ -1,0 +1,218 @@
+//! What each link costs beside the bare thing: `http1` beside a hyper client and server as hyper's
+//! documentation has them, `udp` beside two sockets.
+//!
+//! Calls come in turns of a few of each kind, so that whatever else the machine does hits all alike,
+//! one after the other on a thread of its own; the servers have theirs. Figures are medians over
+//! all calls of a kind, and their ratios (METHOD: timings are compared in one run).
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use hopwatch_kit::net::{Token, bind, serve};
+use hopwatch_kit::{Clock, Shutdown, SystemClock};
+use hopwatch_link::{ECHO, Link, LinkConfig, LinkKind, Request, Server, Target, open};
+use hopwatch_model::TraceId;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::runtime::Builder;
+
+const TURNS: usize = 400;
+const CALLS: usize = 25;
+const PAUSE: Duration = Duration::from_secs(10);
+
+fn main() {
+    // `cargo test --benches` and `cargo nextest` only want to know that it starts.
+    let turns = if std::env::args().any(|word| word == "--bench") { TURNS } else { 1 };
+    let servers = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    servers.spawn(async move { tell.send(serve_all().await).unwrap() });
+    let Addresses { hyper, udp, ours } = told.recv().unwrap();
+    let body = Bytes::from(format!("{{\"filler\":\"{}\"}}", "x".repeat(285)));
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let mut kinds: Vec<Kind> = vec![
+            Kind::new("bare hyper", None, bare_hyper(hyper, body.clone()).await),
+            Kind::new("bare udp", None, bare_udp(udp, body.clone()).await),
+        ];
+        for kind in LinkKind::ALL {
+            let beside = match kind {
+                LinkKind::Udp | LinkKind::UdpRetry => (1, 1.3),
+                _ => (0, 1.2),
+            };
+            kinds.push(Kind::new(kind.name(), Some(beside), link(kind, ours, body.clone())));
+        }
+        for turn in 0..=turns {
+            for kind in &mut kinds {
+                kind.turn(turn > 0).await;
+            }
+        }
+        let medians: Vec<f64> = kinds.iter().map(Kind::median_us).collect();
+        println!("{:<12} {:>10} {:>8}", "link", "p50 µs", "ratio");
+        for (kind, median) in kinds.iter().zip(&medians) {
+            let Some((beside, goal)) = kind.beside else {
+                println!("{:<12} {median:>10.1}", kind.name);
+                continue;
+            };
+            let ratio = median / medians[beside];
+            let goal = match kind.name {
+                "http1" | "udp" if ratio > goal => format!("  MISSED: the goal is {goal}"),
+                "http1" | "udp" => format!("  within {goal}"),
+                _ => String::new(),
+            };
+            println!(
+                "{:<12} {median:>10.1} {ratio:>8.2} × {}{goal}",
+                kind.name, kinds[beside].name
+            );
+        }
+    });
+}
+
+type Once = Box<dyn FnMut() -> BoxFuture<'static, ()>>;
+
+struct Kind {
+    name: &'static str,
+    /// Which one it is compared with, and how much more it may cost.
+    beside: Option<(usize, f64)>,
+    once: Once,
+    took: Vec<Duration>,
+}
+
+impl Kind {
+    fn new(name: &'static str, beside: Option<(usize, f64)>, once: Once) -> Self {
+        Self { name, beside, once, took: Vec::new() }
+    }
+
+    async fn turn(&mut self, counts: bool) {
+        for call in 0..CALLS {
+            let call_begins = Instant::now();
+            (self.once)().await;
+            // The first one of a turn finds the caches of the kind before.
+            if counts && call > 0 {
+                self.took.push(call_begins.elapsed());
+            }
+        }
+    }
+
+    fn median_us(&self) -> f64 {
+        let mut took = self.took.clone();
+        took.sort_unstable();
+        took[took.len() / 2].as_secs_f64() * 1e6
+    }
+}
+
+fn link(kind: LinkKind, at: SocketAddr, body: Bytes) -> Once {
+    let target = Target::parse(&format!("http://{at}{ECHO}")).unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let link: Arc<dyn Link> = open(kind, &LinkConfig::new(target), clock).unwrap();
+    Box::new(move || {
+        let (link, body) = (Arc::clone(&link), body.clone());
+        async move {
+            let length = body.len();
+            let trace = Some(TraceId([7; 16]));
+            let call = link.call(Request { trace, body, deadline: PAUSE }).await;
+            assert_eq!(call.result.unwrap().body.len(), length);
+        }
+        .boxed()
+    })
+}
+
+async fn bare_hyper(at: SocketAddr, body: Bytes) -> Once {
+    let tcp = TcpStream::connect(at).await.unwrap();
+    tcp.set_nodelay(true).unwrap();
+    let (sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await.unwrap();
+    tokio::spawn(driver);
+    let sender: Arc<tokio::sync::Mutex<SendRequest<Full<Bytes>>>> = Arc::new(sender.into());
+    Box::new(move || {
+        let (sender, body) = (Arc::clone(&sender), body.clone());
+        async move {
+            let length = body.len();
+            let request = http::Request::post(ECHO)
+                .header("host", "localhost")
+                .header("content-type", "application/json")
+                .body(Full::new(body))
+                .unwrap();
+            let mut sender = sender.lock().await;
+            sender.ready().await.unwrap();
+            let reply = sender.send_request(request).await.unwrap();
+            assert_eq!(reply.into_body().collect().await.unwrap().to_bytes().len(), length);
+        }
+        .boxed()
+    })
+}
+
+async fn bare_udp(at: SocketAddr, body: Bytes) -> Once {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.connect(at).await.unwrap();
+    let socket = Arc::new(socket);
+    Box::new(move || {
+        let (socket, body) = (Arc::clone(&socket), body.clone());
+        async move {
+            let mut buffer = [0; 2048];
+            socket.send(&body).await.unwrap();
+            let replying = tokio::time::timeout(PAUSE, socket.recv(&mut buffer));
+            assert_eq!(replying.await.unwrap().unwrap(), body.len());
+        }
+        .boxed()
+    })
+}
+
+struct Addresses {
+    hyper: SocketAddr,
+    udp: SocketAddr,
+    ours: SocketAddr,
+}
+
+async fn serve_all() -> Addresses {
+    let hyper = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let listener = bind("127.0.0.1:0".parse().unwrap(), &Token::none()).await.unwrap();
+    let addresses = Addresses {
+        hyper: hyper.local_addr().unwrap(),
+        udp: udp.local_addr().unwrap(),
+        ours: listener.local_addr().unwrap(),
+    };
+    tokio::spawn(serve_hyper(hyper));
+    tokio::spawn(serve_udp(udp));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let shutdown = Shutdown::new();
+    let server = Server::new(clock, Token::none(), 1 << 20);
+    let links = server.open(&listener, &shutdown).await.unwrap();
+    tokio::spawn(serve(listener, links.routes, shutdown));
+    addresses
+}
+
+fn serve_hyper(listener: TcpListener) -> impl Future<Output = ()> {
+    async fn echo(
+        request: http::Request<Incoming>,
+    ) -> Result<http::Response<Full<Bytes>>, Infallible> {
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        Ok(http::Response::new(Full::new(body)))
+    }
+    async move {
+        loop {
+            let (tcp, _) = listener.accept().await.unwrap();
+            tcp.set_nodelay(true).unwrap();
+            let service = hyper::service::service_fn(echo);
+            let serving = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(tcp), service);
+            tokio::spawn(serving.map(drop));
+        }
+    }
+}
+
+async fn serve_udp(socket: UdpSocket) {
+    let mut buffer = vec![0; 2048];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        socket.send_to(&buffer[..length], from).await.unwrap();
+    }
+}
