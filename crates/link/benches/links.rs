@@ -43,7 +43,10 @@ fn main() {
             Kind::new("bare hyper", None, bare_hyper(hyper, body.clone()).await),
             Kind::new("bare udp", None, bare_udp(udp, body.clone()).await),
         ];
-        for kind in LinkKind::ALL {
+        // Names on the command line leave out the other links.
+        let only: Vec<String> = std::env::args().skip(1).filter(|w| !w.starts_with('-')).collect();
+        let wanted = |kind: &LinkKind| only.is_empty() || only.iter().any(|n| n == kind.name());
+        for kind in LinkKind::ALL.into_iter().filter(wanted) {
             let beside = match kind {
                 LinkKind::Udp | LinkKind::UdpRetry => (1, 1.3),
                 _ => (0, 1.2),

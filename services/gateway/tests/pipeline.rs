@@ -56,27 +56,7 @@ impl Link for Service {
             let work = sleep(self.time);
             let result = match tokio::time::timeout(request.deadline, work).await {
                 Err(_) => Err(CallError::new(Failure::TimedOut, "late")),
-                Ok(()) => match self.failure {
-                    Some(failure) => Err(CallError::new(failure, "told to")),
-                    None => {
-                        let done = self.clock.now();
-                        if self.lossy {
-                            sleep(Duration::from_millis(5)).await;
-                        }
-                        Ok(Reply {
-                            body: Bytes::from_static(self.answer.as_bytes()),
-                            media_type: self.media_type.to_owned(),
-                            stamps: Some(ServiceStamps {
-                                clock: self.clock.id().clone(),
-                                received: sent,
-                                begun: Some(sent),
-                                done,
-                                resent: self.lossy.then(|| self.clock.now()),
-                            }),
-                            served_ns: None,
-                        })
-                    }
-                },
+                Ok(()) => self.answered(sent).await,
             };
             Call {
                 connecting: None,
@@ -88,6 +68,30 @@ impl Link for Service {
             }
         }
         .boxed()
+    }
+}
+
+impl Service {
+    async fn answered(&self, sent: Ns) -> Result<Reply, CallError> {
+        if let Some(failure) = self.failure {
+            return Err(CallError::new(failure, "told to"));
+        }
+        let done = self.clock.now();
+        if self.lossy {
+            sleep(Duration::from_millis(5)).await;
+        }
+        Ok(Reply {
+            body: Bytes::from_static(self.answer.as_bytes()),
+            media_type: self.media_type.to_owned(),
+            stamps: Some(ServiceStamps {
+                clock: self.clock.id().clone(),
+                received: sent,
+                begun: Some(sent),
+                done,
+                resent: self.lossy.then(|| self.clock.now()),
+            }),
+            served_ns: None,
+        })
     }
 }
 
