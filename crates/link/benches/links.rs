@@ -92,7 +92,9 @@ fn print(kinds: &mut [Kind]) {
         };
         println!("{:<12} {median:>10.1} {ratio:>8.2} × {}{goal}", kind.name, kinds[beside].name);
     }
-    kinds.iter_mut().for_each(|kind| kind.took.clear());
+    for kind in kinds {
+        kind.took.clear();
+    }
 }
 
 type Once = Box<dyn FnMut() -> BoxFuture<'static, ()>>;
