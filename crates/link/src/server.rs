@@ -8,10 +8,12 @@ mod websocket;
 
 use crate::call::Ignored;
 use crate::counts::Counts;
+use crate::http2::causes;
 use crate::offers::{PATH as LINKS_PATH, Ports};
 use anyhow::Context;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -196,15 +198,21 @@ fn routes(core: &Arc<Core>, ports: Ports, shutdown: &Shutdown) -> Router {
         let core = Arc::clone(core);
         router = router.merge(Router::new().route(path, post(http)).with_state((core, at)));
     }
-    router.layer(DefaultBodyLimit::max(core.max_body_bytes))
+    router
 }
 
 /// HTTP/1.1 and HTTP/2.
-async fn http(
-    State((core, at)): State<(Arc<Core>, usize)>,
-    request_headers: HeaderMap,
-    body: Bytes,
-) -> Response<Body> {
+async fn http(State((core, at)): State<(Arc<Core>, usize)>, request: Request) -> Response<Body> {
+    let (Parts { headers: request_headers, .. }, body) = request.into_parts();
+    // No layer and no extractor for the limit: each would be a box and a copy of the route.
+    let body = match axum::body::to_bytes(body, core.max_body_bytes).await {
+        Ok(body) => body,
+        Err(error) if is_too_long(&error) => return http_reply(Answered::too_large()),
+        Err(_) => {
+            let broken = Answered::plain(StatusCode::BAD_REQUEST, "the body broke off\n");
+            return http_reply(broken);
+        }
+    };
     let received = core.clock.now();
     let value = |name: &str| request_headers.get(name).and_then(|v| v.to_str().ok());
     let asked = Asked {
@@ -214,7 +222,16 @@ async fn http(
         received,
         body,
     };
-    let Answered { status, media_type, body, stamps } = core.answer(asked).await;
+    let answered = core.answer(asked).await;
+    http_reply(answered)
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    causes(error).any(|cause| cause.downcast_ref::<http_body_util::LengthLimitError>().is_some())
+}
+
+fn http_reply(answered: Answered) -> Response<Body> {
+    let Answered { status, media_type, body, stamps } = answered;
     let mut reply = Response::new(Body::from(body));
     *reply.status_mut() = status;
     let to = reply.headers_mut();

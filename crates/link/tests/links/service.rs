@@ -85,7 +85,7 @@ impl Handler for Path {
             Does::Long => body = Bytes::from(vec![b'x'; 70_000]),
             Does::Never => {
                 let _leaves = Waits::new(&self.seen);
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
             Does::Panic => panic!("as it was told"),
         }
