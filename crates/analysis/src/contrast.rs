@@ -258,6 +258,14 @@ impl Contrast {
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;
             self.reason = format!("{what}: more than the margin of {margin_said}");
+        } else if let Some((lost, of)) = effect.lost_by_baseline().filter(|_| below) {
+            self.reason = format!(
+                "{what}, but with {} {lost} of {of} runs lost their {}, which no bound on the \
+                 other runs tells: how often that happens is what the alternative might change; \
+                 find out what is lost, or measure more runs",
+                self.baseline_level,
+                effect.metric.title()
+            );
         } else if below && effect.two_kinds(plan.margin_ns) {
             self.reason = format!(
                 "{what}, but runs are of two kinds that are farther apart than the margin of \

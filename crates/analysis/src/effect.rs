@@ -252,6 +252,18 @@ impl Effect {
         })
     }
 
+    /// In how many of how many baseline runs the quantile was lost, unless it was lost in every run
+    /// of the alternative, too; `None` when in none.
+    ///
+    /// The upper bound of the shift leaves a few largest differences out, and may leave out just
+    /// these: it says nothing of how often a run loses its quantile, which is what may be gained.
+    pub(crate) fn lost_by_baseline(&self) -> Option<(usize, usize)> {
+        let lost = |side: &[Amount]| side.iter().filter(|x| x.0 == f64::INFINITY).count();
+        let (n, of) = (lost(&self.baseline), self.baseline.len());
+        let always = lost(&self.alternative) == self.alternative.len();
+        (n > 0 && !always && !self.metric.is_share()).then_some((n, of))
+    }
+
     /// "1.2 ms (95 %: 0.9 ms to 1.6 ms)".
     pub fn said(&self) -> String {
         let bound = |bound: Option<Amount>| match bound {
