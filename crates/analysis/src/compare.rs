@@ -287,8 +287,12 @@ fn verdict(
 ) -> ComparisonVerdict {
     let links: Vec<&Contrast> = contrasts.iter().filter(|c| c.factor == Factor::Link).collect();
     let mut baselines: Vec<usize> = links.iter().map(|c| c.baseline).collect();
-    if baselines.is_empty() && !arms.is_empty() {
-        baselines.push(0);
+    if baselines.is_empty() {
+        // Without two links, every arm has something to say of the one that there is.
+        let first = plan.arms.first().map(|arm| arm.link.as_str());
+        let arms = plan.arms.iter().enumerate();
+        let with_it = arms.filter(|(_, arm)| !arm.is_control && Some(arm.link.as_str()) == first);
+        baselines.extend(with_it.map(|(i, _)| i));
     }
     baselines.sort_unstable();
     baselines.dedup();
@@ -308,7 +312,8 @@ fn verdict(
         said.collect::<Vec<_>>().join("; ")
     };
     let missing = baselines.iter().any(|arm| arms[*arm].is_empty());
-    let short_cut = if missing { None } else { of_trials(&of_baselines, plan.margin_ns) };
+    let names: Vec<&str> = baselines.iter().map(|arm| plan.arms[*arm].name.as_str()).collect();
+    let short_cut = if missing { None } else { of_trials(&of_baselines, &names, plan.margin_ns) };
     let explained =
         |c: &&Contrast| c.mended_lower.is_some() && c.decision == Decision::Inconclusive;
     let (decision, reason) = if let Some(control) = control.filter(|control| control.differs) {

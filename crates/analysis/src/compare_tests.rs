@@ -264,6 +264,28 @@ fn the_short_cut_needs_no_second_arm() {
     assert_eq!(compare(&plan, &[untold]).verdict.decision, Decision::Inconclusive);
 }
 
+/// Without two links, a verdict on the one that there is needs every arm that has it, and says
+/// which these are.
+#[test]
+fn the_short_cut_looks_at_every_arm_of_the_link() {
+    let slow = Arm { rate_hz: 1.0, name: "slow".into(), ..arm("reliable", "http1", 0.0) };
+    let fast = Arm { rate_hz: 50.0, name: "fast".into(), ..slow.clone() };
+    let twin = Arm { is_control: true, name: "control".into(), ..slow.clone() };
+    let plan = plan(vec![slow, fast, twin], 4);
+    let of = |arm, block, ms: i64| trial(arm, block, vec![ms * 1_000_000; 300], 300);
+    let with = |ms: i64| -> Vec<TrialFigures> {
+        (0..4).flat_map(|block| [of(0, block, 3), of(1, block, ms), of(2, block, 3)]).collect()
+    };
+    let calm = compare(&plan, &with(4)).verdict;
+    assert_eq!(calm.decision, Decision::Keep, "{}", calm.reason);
+    assert!(calm.reason.contains("each of 8 trials of slow, fast"), "{}", calm.reason);
+    assert!(calm.reason.contains("4.000 ms (95 %)"), "{}", calm.reason);
+    let busy = compare(&plan, &with(40)).verdict;
+    assert_eq!(busy.decision, Decision::Inconclusive, "{}", busy.reason);
+    let missing: Vec<TrialFigures> = with(4).into_iter().filter(|trial| trial.arm != 1).collect();
+    assert_eq!(compare(&plan, &missing).verdict.decision, Decision::Inconclusive);
+}
+
 /// A control that differs takes every verdict back.
 #[test]
 fn a_control_that_differs_is_told() {
