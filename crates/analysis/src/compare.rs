@@ -226,7 +226,7 @@ fn by_arm<'a>(
 fn contrast_notes(contrast: &Contrast, first: &[&crate::Artefact]) -> Vec<String> {
     let mut notes = Vec::new();
     if contrast.factor == Factor::Link {
-        // A gain that the alternative's own faults hide is no proof that there is none to be had.
+        // That is what KEEP looks at, too: a gain that the alternative's own faults hide may be had.
         for artefact in first {
             notes.push(format!(
                 "arm {} has {}: without it, it might gain more; {}",
@@ -314,8 +314,10 @@ fn verdict(
     let missing = baselines.iter().any(|arm| arms[*arm].is_empty());
     let names: Vec<&str> = baselines.iter().map(|arm| plan.arms[*arm].name.as_str()).collect();
     let short_cut = if missing { None } else { of_trials(&of_baselines, &names, plan.margin_ns) };
-    let explained =
-        |c: &&Contrast| c.mended_lower.is_some() && c.decision == Decision::Inconclusive;
+    let explained = |c: &&Contrast| {
+        let mended = c.mended_lower.or(c.mended_upper);
+        mended.is_some() && c.decision == Decision::Inconclusive
+    };
     let (decision, reason) = if let Some(control) = control.filter(|control| control.differs) {
         let said = format!(
             "{}. Two arms that are the same differ: by chance in one of twenty experiments, else \

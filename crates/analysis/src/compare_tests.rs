@@ -336,6 +336,64 @@ fn an_artefact_that_explains_it_comes_first() {
     assert_eq!(left.verdict.fix_first.len(), 1);
 }
 
+/// What is put right on one side is put right on the other, too: where both have it, it explains no
+/// difference.
+#[test]
+fn both_sides_are_mended() {
+    let plan = links(6);
+    let mut trials = experiment(4, &plan, &[124.0, 80.0, 124.0], 1.0);
+    for trial in &mut trials {
+        trial.artefacts = vec![found(ArtefactKind::NagleDelayedAck, "set TCP_NODELAY")];
+        trial.mended.sorted =
+            trial.communication.sorted.iter().map(|ns| (ns - 44_000_000).max(0)).collect();
+    }
+    let both = compare(&plan, &trials);
+    assert_eq!(both.contrasts[0].decision, Decision::Switch, "{}", both.contrasts[0].reason);
+    // Against an alternative as it is, 80 − 80 would be left.
+    let lower = both.contrasts[0].mended_lower.unwrap().0;
+    assert!(lower > 40.0 * MS, "{lower}");
+}
+
+/// Must show: an alternative whose own fault hides its gain is no reason to keep.
+#[test]
+fn what_the_alternative_does_wrong_is_no_reason_to_keep() {
+    let plan = links(6);
+    let mut trials = experiment(4, &plan, &[80.0, 80.0, 80.0], 1.0);
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1) {
+        trial.artefacts = vec![found(ArtefactKind::ColdConnections, "keep them open")];
+        trial.mended.sorted = trial.communication.sorted.iter().map(|ns| ns * 40 / 80).collect();
+    }
+    let hidden = compare(&plan, &trials);
+    let contrast = &hidden.contrasts[0];
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    for said in ["udp has cold connections", "put that right there first"] {
+        assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    }
+    // Where it hides little, it may be kept.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1) {
+        trial.mended.sorted = trial.communication.sorted.iter().map(|ns| ns * 79 / 80).collect();
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Keep);
+}
+
+/// Where it was not looked at what an artefact costs, nothing is said to explain anything.
+#[test]
+fn what_is_not_examined_explains_nothing() {
+    let plan = plan(vec![arm("best-effort", "http1", 0.01), arm("reliable", "http1", 0.01)], 6);
+    let mut trials = experiment(4, &plan, &[84.0, 40.0], 1.0);
+    for trial in &mut trials {
+        trial.from_publication = Some(trial.communication.clone());
+        if trial.arm == 0 {
+            trial.artefacts = vec![found(ArtefactKind::ColdConnections, "keep them open")];
+        }
+    }
+    let contrast = &compare(&plan, &trials).contrasts[0];
+    assert_eq!(contrast.headline, Metric::FromPublicationP99);
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    assert!(contrast.reason.contains("not examined"), "{}", contrast.reason);
+    assert!(!contrast.reason.contains("that explains it"), "{}", contrast.reason);
+}
+
 /// SEEDS S3: a 330 ms stall in some runs and not in others, in both arms: no mean of these is a
 /// figure, and five runs of one kind each prove nothing.
 #[test]
