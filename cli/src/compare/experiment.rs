@@ -160,6 +160,7 @@ impl Experiment {
             margin_ns: ns(self.plan.margin_ns),
             limit_ns: ns(self.plan.limit_ns),
             warm_up_ns: ns(self.plan.warm_up_ns),
+            loss_legs: self.plan.loss_legs.clone(),
         }
     }
 

@@ -153,7 +153,9 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
         .collect();
     if !qos.is_empty() && qos.iter().all(|qos| qos.loss <= 0.0) {
         notes.push(
-            "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss".to_owned(),
+            "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss, on the leg \
+             ros"
+                .to_owned(),
         );
     }
     for contrast in &contrasts {

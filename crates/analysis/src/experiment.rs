@@ -37,6 +37,8 @@ pub struct ExperimentPlan {
     pub limit_ns: Ns,
     /// Messages of this time after the first take are left out.
     pub warm_up_ns: Ns,
+    /// The legs that packets are lost on, where an arm has loss: `ros`, `ai`, `web`.
+    pub loss_legs: Vec<String>,
 }
 
 /// What two arms differ in.
@@ -136,6 +138,12 @@ impl ExperimentPlan {
         pairs
     }
 
+    /// The share of packets that an arm loses between robot and gateway: loss on the way to the
+    /// services is none of QoS, which ends before.
+    pub fn ros_loss(&self, arm: &Arm) -> f64 {
+        if self.loss_legs.iter().any(|leg| leg == "ros") { arm.loss } else { 0.0 }
+    }
+
     /// The arm that repeats the first one.
     pub fn control(&self) -> Option<usize> {
         self.arms.iter().position(|arm| arm.is_control)
@@ -161,7 +169,8 @@ pub(crate) mod tests {
     pub(crate) fn plan(arms: Vec<Arm>, blocks: u32) -> ExperimentPlan {
         const MS: Ns = 1_000_000;
         let (margin_ns, limit_ns, warm_up_ns) = (10 * MS, 2_000 * MS, 2_000 * MS);
-        ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns }
+        let loss_legs = ["ros", "ai", "web"].map(str::to_owned).to_vec();
+        ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns, loss_legs }
     }
 
     #[test]

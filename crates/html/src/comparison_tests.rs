@@ -25,7 +25,8 @@ fn plan(blocks: u32) -> ExperimentPlan {
     }
     arms.push(arm("best-effort", "http1", 0.0, true));
     let (margin_ns, limit_ns, warm_up_ns) = (10 * MS, 2_000 * MS, 500 * MS);
-    ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns }
+    let loss_legs = ["ros", "ai", "web"].map(str::to_owned).to_vec();
+    ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns, loss_legs }
 }
 
 /// A trial of so many messages whose requests take `slower` longer, and of which each `lose`th is
