@@ -240,6 +240,37 @@ fn faster_and_worse_is_no_switch() {
     );
 }
 
+/// A SWITCH needs more than no loss seen: that none beyond the margin is likely.
+#[test]
+fn a_switch_must_deliver_for_sure() {
+    let plan = links(6);
+    let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+    for trial in &mut trials {
+        (trial.counts.published, trial.counts.reached) = (1_000, 1_000);
+        (trial.counts.delivered, trial.counts.within) = (1_000, 1_000);
+        trial.communication.sorted = trial.communication.sorted.repeat(10);
+        trial.communication.sorted.sort_unstable();
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Switch);
+    // Two of six runs lose a little: not shown to be fewer, and not shown not to be.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1 && trial.block < 2) {
+        trial.counts.within = 992;
+    }
+    let found = compare(&plan, &trials);
+    let contrast = &found.contrasts[0];
+    let upper = contrast.effect_of(Metric::DeliveredWithin).unwrap().gain_upper.unwrap().0;
+    assert!(upper >= 0.0, "{upper}");
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    for said in ["as many messages within 2.000 s is not shown", "at least -0.80 points"] {
+        assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    }
+    // What the injected loss takes before the gateway is not the link's.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1 && trial.block < 2) {
+        trial.counts.reached = 992;
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Switch);
+}
+
 /// The whole communication below the margin: KEEP without a trial; one run does.
 #[test]
 fn the_short_cut_needs_no_second_arm() {

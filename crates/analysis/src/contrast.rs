@@ -65,6 +65,10 @@ pub struct Contrast {
     pub switch_confidence: f64,
     /// That lower bound of the headline's gain; `null`: too few runs.
     pub switch_lower: Option<Amount>,
+    /// The lower bound, one-sided 95 %, of the gain in delivery within the limit, of those messages
+    /// that reached the gateway's host. A SWITCH must not lose more than the plan's
+    /// `delivery_margin`, for sure; `null`: too few runs.
+    pub delivery_lower: Option<Amount>,
     /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most; the
     /// two-sided 95 % interval of the shift leaves 0 out, since one run that is far off moves a
     /// mean; and of 6 blocks or more, the sign-flip test within blocks says the same. So alike arms
@@ -173,6 +177,7 @@ pub(crate) fn contrast(
         headline,
         switch_confidence,
         switch_lower: lower(&worse, &better),
+        delivery_lower: delivery_lower(&pairs),
         differs: false,
         p_corrected: None,
         mended_lower: None,
@@ -195,6 +200,19 @@ pub(crate) fn contrast(
     contrast.mended_upper = of_alternative.and_then(|shift| shift.upper).map(Amount);
     contrast.decide(plan, (of_a, of_b), &first);
     contrast
+}
+
+/// The lower bound of what the alternative gains in delivery within the limit, over what a link can
+/// deliver.
+#[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2⁵²")]
+fn delivery_lower(pairs: &[(&TrialFigures, &TrialFigures)]) -> Option<Amount> {
+    let share = |trial: &TrialFigures| {
+        let counts = &trial.counts;
+        (counts.reached > 0).then(|| counts.within as f64 / counts.reached as f64)
+    };
+    let both = |(a, b): &(&TrialFigures, &TrialFigures)| Some((share(a)?, share(b)?));
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(both).unzip();
+    Shift::unpaired(&b, &a, 0.95, 0.95)?.lower.map(Amount)
 }
 
 /// Artefacts found in at least half of an arm's trials that come before any transport, one of
@@ -243,6 +261,8 @@ impl Contrast {
             .effect_of(Metric::DeliveredWithin)
             .and_then(|effect| effect.gain_upper)
             .is_some_and(|upper| upper.0 < 0.0);
+        // Faster is not enough: an arm that loses what is slow is fast (METHOD 10).
+        let delivers = self.delivery_lower.is_some_and(|bound| bound.0 > -plan.delivery_margin);
         if let Some(trial) = unstable {
             let why = trial.unstable.as_deref().unwrap_or_default();
             self.reason = format!("trial {} was unstable: {why}", trial.name);
@@ -269,6 +289,16 @@ impl Contrast {
                 "{what}, more than the margin of {margin_said}, but it delivers fewer messages \
                  within {}: faster and worse",
                 maybe(Some(plan.limit_ns))
+            );
+        } else if beyond(self.switch_lower) && !delivers {
+            let points = |share: f64| Metric::DeliveredWithin.said_gain(share);
+            let bound = self.delivery_lower.map_or("no bound".to_owned(), |b| points(b.0));
+            self.reason = format!(
+                "{what}, more than the margin of {margin_said}, but that it delivers as many \
+                 messages within {} is not shown: at least {bound}, where {} are allowed; more or \
+                 longer runs",
+                maybe(Some(plan.limit_ns)),
+                points(-plan.delivery_margin)
             );
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;

@@ -3,6 +3,9 @@
 use hopwatch_model::Ns;
 use serde::{Deserialize, Serialize};
 
+/// Half a percent of the messages: an alternative that is faster must not deliver fewer by that.
+pub const DEFAULT_DELIVERY_MARGIN: f64 = 0.005;
+
 /// One condition of an experiment: a level of each factor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
@@ -35,6 +38,8 @@ pub struct ExperimentPlan {
     pub margin_ns: Ns,
     /// A message delivered later than this is not delivered in time: 2 s.
     pub limit_ns: Ns,
+    /// A SWITCH may cost so much of the delivery within the limit: [`DEFAULT_DELIVERY_MARGIN`].
+    pub delivery_margin: f64,
     /// Messages of this time after the first take are left out.
     pub warm_up_ns: Ns,
     /// The legs that packets are lost on, where an arm has loss: `ros`, `ai`, `web`.
@@ -170,7 +175,17 @@ pub(crate) mod tests {
         const MS: Ns = 1_000_000;
         let (margin_ns, limit_ns, warm_up_ns) = (10 * MS, 2_000 * MS, 2_000 * MS);
         let loss_legs = ["ros", "ai", "web"].map(str::to_owned).to_vec();
-        ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns, loss_legs }
+        let delivery_margin = DEFAULT_DELIVERY_MARGIN;
+        ExperimentPlan {
+            arms,
+            blocks,
+            seed: 7,
+            margin_ns,
+            limit_ns,
+            delivery_margin,
+            warm_up_ns,
+            loss_legs,
+        }
     }
 
     #[test]
