@@ -52,8 +52,11 @@ pub struct ComparisonVerdict {
     pub reason: String,
     /// What is to be put right before any transport is thought of.
     pub fix_first: Vec<String>,
-    /// Blocks that are still needed, for a chance of 80 % each; `null`: decided, or none would do.
+    /// How many blocks more than this one a new experiment needs, for a chance of 80 % each;
+    /// `null`: decided, or none would do.
     pub more_runs: Option<usize>,
+    /// How many that are in all.
+    pub blocks_needed: Option<usize>,
 }
 
 /// The A/A control: two arms that are the same.
@@ -265,10 +268,12 @@ fn control(plan: &ExperimentPlan, arms: &[OfArm<'_>]) -> Option<Control> {
     let headline = effects.first()?;
     let differs = headline.p.is_some_and(|p| p <= 0.05) && is_shifted(headline);
     let p = headline.p.map_or("–".to_owned(), |p| format!("{p:.3}"));
+    let size = headline.infinite_said("the first arm", "its twin");
+    let size = size.unwrap_or_else(|| headline.said());
     let said = if differs {
-        format!("the control differs from its twin, p = {p}: {}", headline.said())
+        format!("the control differs from its twin, p = {p}: {size}")
     } else {
-        format!("the control shows no difference from its twin, p = {p}: {}", headline.said())
+        format!("the control shows no difference from its twin, p = {p}: {size}")
     };
     Some(Control {
         baseline_name: plan.arms[0].name.clone(),
@@ -347,8 +352,11 @@ fn verdict(
         (Decision::Inconclusive, reasons(&mut of(Decision::Inconclusive)))
     };
     let open = decision == Decision::Inconclusive;
-    let more_runs = of(Decision::Inconclusive).filter_map(|c| c.more_runs).max().filter(|_| open);
-    ComparisonVerdict { decision, reason, fix_first, more_runs }
+    let needed = of(Decision::Inconclusive).filter_map(|c| Some((c.more_runs?, c.runs)));
+    let needed = needed.max().filter(|_| open);
+    let more_runs = needed.map(|(more, _)| more);
+    let blocks_needed = needed.map(|(more, runs)| runs + more);
+    ComparisonVerdict { decision, reason, fix_first, more_runs, blocks_needed }
 }
 
 fn arm_figures(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> ArmFigures {

@@ -141,6 +141,36 @@ fn tiny_plans_are_inconclusive() {
     }
 }
 
+/// What a SWITCH needs is corrected for the family; so is the number of blocks that is named for
+/// one, and these are a new experiment's.
+#[test]
+fn blocks_that_are_needed_are_those_of_a_new_experiment() {
+    let needed = |links: &[&str]| {
+        let arms = links.iter().map(|link| arm("reliable", link, 0.0)).collect();
+        let plan = plan(arms, 5);
+        let of = |arm, block: usize| {
+            let ms =
+                if arm == 0 { [70, 40, 60, 52, 66][block] } else { [40, 42, 38, 41, 39][block] };
+            trial(arm, u32::try_from(block).unwrap(), vec![ms * 1_000_000; 100], 100)
+        };
+        let trials: Vec<TrialFigures> =
+            (0..5).flat_map(|block| (0..links.len()).map(move |arm| of(arm, block))).collect();
+        let found = compare(&plan, &trials);
+        let contrast = found.contrasts[0].clone();
+        assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+        let blocks = contrast.runs + contrast.more_runs.unwrap();
+        let said = format!("a new experiment of about {blocks} blocks");
+        assert!(contrast.reason.contains(&said), "{}", contrast.reason);
+        let all = found.verdict.blocks_needed.unwrap();
+        assert!(comparison_table(&found).contains(&format!("a new experiment of {all} blocks")));
+        blocks
+    };
+    let alone = needed(&["http1", "udp"]);
+    let many: Vec<&str> = "http1 udp quic http2 grpc websocket".split(' ').collect();
+    let among = needed(&many);
+    assert!(among > alone, "{alone} alone, {among} among five");
+}
+
 /// Must show: the same seed and records, in any order, give the same bytes.
 #[test]
 fn order_makes_no_difference() {
@@ -179,6 +209,10 @@ fn lost_messages_are_infinite() {
     assert_eq!(json["contrasts"][0]["effects"][0]["alternative"][0], "inf");
     assert_eq!(json["contrasts"][0]["effects"][0]["gain"], "-inf");
     assert!(comparison_table(&found).contains("lost"), "{}", comparison_table(&found));
+    let said = "udp instead of http1: P99 communication is lost with udp (more than 1 % of the \
+                messages) and ";
+    assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    assert!(contrast.reason.contains(" ms with http1"), "{}", contrast.reason);
     // Lost on both sides: nothing is known of the difference, and nothing is made up.
     for trial in trials.iter_mut().filter(|trial| trial.arm != 1) {
         trial.communication.sorted.drain(..3);
@@ -186,6 +220,29 @@ fn lost_messages_are_infinite() {
     let found = compare(&plan, &trials);
     assert_eq!(found.verdict.decision, Decision::Inconclusive);
     assert_eq!(found.contrasts[0].headline_effect().unwrap().gain, None);
+    let reason = &found.contrasts[0].reason;
+    assert!(reason.contains("P99 communication is lost with both"), "{reason}");
+}
+
+/// Of a condition, too: no gain is "everything", none is minus infinity shorter.
+#[test]
+fn a_lost_quantile_is_said_in_words() {
+    let plan = plan(vec![arm("best-effort", "http1", 0.0), arm("best-effort", "http1", 0.02)], 6);
+    let mut trials = experiment(9, &plan, &[40.0; 2], 1.0);
+    for trial in &mut trials {
+        if trial.arm == 1 && trial.block > 0 {
+            trial.communication.sorted.drain(..3);
+        }
+        trial.from_publication = Some(trial.communication.clone());
+    }
+    let said = compare(&plan, &trials).contrasts[0].said();
+    for text in [
+        "P99 from publication is lost with 2 % loss in 5 of 6 runs (more than 1 % of the messages)",
+        " ms with 0 % loss: a difference",
+    ] {
+        assert!(said.contains(text), "{said}");
+    }
+    assert!(!said.contains('∞') && !said.contains("shorter"), "{said}");
 }
 
 /// The upper bound of a shift leaves the largest differences out. Runs that lost their P99 are among

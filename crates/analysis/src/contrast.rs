@@ -87,8 +87,9 @@ pub struct Contrast {
     pub decision: Decision,
     /// Why, in a sentence.
     pub reason: String,
-    /// Runs a side that are still needed, for a chance of 80 %; `null`: decided, or no number
-    /// would do.
+    /// How many runs a side more than these a new experiment needs, for a chance of 80 %; `null`:
+    /// decided, or no number would do. Going on with this one until it looks decided would find
+    /// what isn't there.
     pub more_runs: Option<usize>,
 }
 
@@ -241,13 +242,19 @@ impl Contrast {
         let Some(effect) = self.headline_effect().cloned() else { return };
         let margin = float(plan.margin_ns);
         let margin_said = maybe(Some(plan.margin_ns));
-        let what = format!(
-            "{} instead of {} gains {} at {}",
-            self.alternative_level,
-            self.baseline_level,
-            effect.said(),
-            effect.metric.title()
-        );
+        let (from, to) = (&self.baseline_level, &self.alternative_level);
+        let what = match (effect.infinite_said(from, to), effect.gain) {
+            (Some(said), _) => format!("{to} instead of {from}: {said}"),
+            (None, None) => format!(
+                "{to} instead of {from}: {} is lost with both, which leaves the gain open",
+                effect.metric.title()
+            ),
+            (None, Some(_)) => format!(
+                "{to} instead of {from} gains {} at {}",
+                effect.said(),
+                effect.metric.title()
+            ),
+        };
         let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
         let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
         let within = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 < margin);
@@ -333,12 +340,20 @@ impl Contrast {
         } else {
             let (worse, better) = effect.sides();
             let moments = Moments::of(&worse).zip(Moments::of(&better));
-            let needed = moments.and_then(|(a, b)| runs_needed(&a, &b, margin));
+            let needed = moments.and_then(|(a, b)| {
+                // A SWITCH has to pass the bound that is corrected for the family.
+                let switch = a.mean - b.mean > margin;
+                let confidence = if switch { self.switch_confidence } else { 0.95 };
+                runs_needed(&a, &b, margin, confidence)
+            });
             // What is not decided by as many as should do needs more than that.
             let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
             self.more_runs = more;
             let hint = match more {
-                Some(more) => format!("about {more} more runs a side would decide (4 of 5 times)"),
+                Some(more) => format!(
+                    "a new experiment of about {} blocks would decide (4 of 5 times)",
+                    self.runs + more
+                ),
                 None if moments.is_none() => {
                     "quantiles were lost in some runs, which leaves them open: longer runs or less \
                      loss"
@@ -350,40 +365,45 @@ impl Contrast {
         }
     }
 
+    /// How large an effect is, and in which direction.
+    fn size_said(&self, effect: &Effect) -> String {
+        let (base, to) = (&self.baseline_level, &self.alternative_level);
+        let title = effect.metric.title();
+        let gain = match (effect.infinite_said(base, to), effect.gain) {
+            (Some(said), _) => return said,
+            (None, None) => return format!("{title} is lost with {base} and with {to}"),
+            (None, Some(gain)) => gain.0,
+        };
+        let (size, which) =
+            (effect.metric.said_gain(gain.abs()), if gain < 0.0 { "longer" } else { "shorter" });
+        let bound = |bound: Amount, least: &str| {
+            let finite = bound.0.is_finite().then(|| gain_said(effect.metric, Some(bound)));
+            finite.map_or("no bound".to_owned(), |ns| format!("{least} {ns}"))
+        };
+        let bounds = match (effect.gain_lower, effect.gain_upper) {
+            (Some(lo), Some(hi)) => format!(
+                " (one-sided 95 %: shorter by {}, {})",
+                bound(lo, "at least"),
+                bound(hi, "at most")
+            ),
+            _ => String::new(),
+        };
+        format!("with {to}, {title} is {size} {which} than with {base}{bounds}")
+    }
+
     /// As what it is: of a condition, that nobody can choose, an effect and no verdict.
     pub fn said(&self) -> String {
         let Some(effect) = self.headline_effect() else { return self.reason.clone() };
         match self.factor {
             Factor::Link => self.reason.clone(),
             Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
-                let base = &self.baseline_level;
-                let size = match effect.gain.map(|gain| gain.0) {
-                    None => format!("open against {base}: lost with both"),
-                    Some(f64::INFINITY) => format!("not lost, as it is with {base}"),
-                    Some(f64::NEG_INFINITY) => format!("lost, which it is not with {base}"),
-                    Some(gain) => {
-                        let size = effect.metric.said_gain(gain.abs());
-                        let which = if gain < 0.0 { "longer" } else { "shorter" };
-                        format!("{size} {which} than with {base}")
-                    }
-                };
                 let p = self.p_corrected.map_or("–".to_owned(), |p| format!("{p:.3}"));
                 let shown = if self.differs { "a difference" } else { "no difference shown" };
-                let bounds = match (effect.gain_lower, effect.gain_upper) {
-                    (Some(lo), Some(hi)) => format!(
-                        " (one-sided 95 %: shorter by at least {}, at most {})",
-                        gain_said(effect.metric, Some(lo)),
-                        gain_said(effect.metric, Some(hi))
-                    ),
-                    _ => String::new(),
-                };
                 let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
                 format!(
-                    "{}: with {}, {} is {size}{bounds}: {shown} (p = {p}, corrected \
-                     for all contrasts){no_link}",
+                    "{}: {}: {shown} (p = {p}, corrected for all contrasts){no_link}",
                     self.effect,
-                    self.alternative_level,
-                    effect.metric.title()
+                    self.size_said(effect)
                 )
             }
         }

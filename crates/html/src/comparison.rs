@@ -66,8 +66,11 @@ fn result(m: &mut Markup, comparison: &Comparison) {
         for fix in &verdict.fix_first {
             banner(m, false, "Fix first", fix);
         }
-        if let Some(more) = verdict.more_runs {
-            let text = format!("{more} more blocks, as far as these tell (for a chance of 80 %)");
+        if let Some(blocks) = verdict.blocks_needed {
+            let text = format!(
+                "a new experiment of {blocks} blocks, as far as this one tells (for a chance of \
+                 80 %)"
+            );
             banner(m, false, "Still needed", &text);
         }
         if let Some(control) = &comparison.control {
