@@ -171,6 +171,68 @@ fn blocks_that_are_needed_are_those_of_a_new_experiment() {
     assert!(among > alone, "{alone} alone, {among} among five");
 }
 
+/// The P99 of 99 messages is the largest of them: nothing is decided on it, and it is said.
+#[test]
+fn few_messages_have_no_p99() {
+    let plan = links(6);
+    for (p99s, decided) in [([80.0, 40.0, 80.0], Decision::Switch), ([40.0; 3], Decision::Keep)] {
+        let mut trials = experiment(9, &plan, &p99s, 1.0);
+        assert_eq!(compare(&plan, &trials).contrasts[0].decision, decided);
+        trials[4].communication.sorted.pop();
+        (trials[4].counts.reached, trials[4].counts.published) = (99, 99);
+        (trials[4].counts.delivered, trials[4].counts.within) = (99, 99);
+        let found = compare(&plan, &trials);
+        let contrast = &found.contrasts[0];
+        assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+        assert!(contrast.reason.contains("99 messages only"), "{}", contrast.reason);
+        assert!(found.notes.iter().any(|n| n.contains("P99 is its largest")), "{:?}", found.notes);
+    }
+}
+
+/// The control has an eye on all that is decided on, and on delivery.
+#[test]
+fn the_control_looks_at_delivery() {
+    let plan = links(6);
+    let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 2) {
+        trial.counts.within = 95 - u64::from(trial.block % 3);
+    }
+    let control = compare(&plan, &trials).control.unwrap();
+    assert!(control.differs && control.can_tell, "{}", control.said);
+    assert_eq!(control.differs_in, [Metric::DeliveredWithin]);
+    assert!(control.said.contains("delivered within the limit"), "{}", control.said);
+}
+
+/// Without runs there is no "no difference".
+#[test]
+fn a_control_of_few_runs_says_nothing() {
+    for (blocks, pairs) in [(6, 0), (6, 3), (3, 3)] {
+        let plan = links(blocks);
+        let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+        trials.retain(|trial| trial.arm != 2 || trial.block < pairs);
+        let control = compare(&plan, &trials).control.unwrap();
+        assert!(!control.can_tell && !control.differs);
+        let said = format!("the control says nothing: {pairs} pairs of runs, below 4");
+        assert_eq!(control.said, said);
+    }
+}
+
+/// METHOD 19: an experiment of QoS without loss decides nothing, whatever it is sure of.
+#[test]
+fn qos_without_loss_stays_undecided() {
+    let of = |loss: f64| {
+        let arms = vec![arm("best-effort", "http1", loss), arm("reliable", "http1", loss)];
+        let plan = plan(arms, 6);
+        compare(&plan, &experiment(9, &plan, &[90.0; 2], 1.0))
+    };
+    let (without, with) = (of(0.0), of(0.01));
+    for found in [&without, &with] {
+        assert_eq!(found.contrasts[0].decision, Decision::Keep);
+        assert_eq!(found.verdict.decision, Decision::Inconclusive);
+    }
+    assert_eq!((without.exit_code(), with.exit_code()), (3, 0));
+}
+
 /// Must show: the same seed and records, in any order, give the same bytes.
 #[test]
 fn order_makes_no_difference() {
@@ -510,10 +572,27 @@ fn rates_have_rate_effects() {
     let at =
         |rate_hz: f64| Arm { rate_hz, name: format!("{rate_hz}"), ..arm("reliable", "http1", 0.0) };
     let plan = plan(vec![at(1.0), at(100.0)], 6);
-    let found = compare(&plan, &experiment(2, &plan, &[60.0, 30.0], 2.0));
+    let trials = experiment(2, &plan, &[60.0, 30.0], 2.0);
+    let found = compare(&plan, &trials);
     let contrast = &found.contrasts[0];
     assert_eq!((contrast.factor, contrast.effect), (Factor::Rate, "rate effect"));
     assert!(contrast.differs);
+    // It is one of each call, so of P50; P99 beside it, when there is one.
+    assert_eq!(contrast.headline, Metric::CommunicationP50);
+    let tested: Vec<Metric> = contrast.tests.iter().map(|test| test.metric).collect();
+    assert_eq!(tested, [Metric::CommunicationP50, Metric::CommunicationP99]);
+    assert!(contrast.said().contains("P50 communication is") && contrast.said().contains("P99"));
+    let mut few = trials;
+    for trial in few.iter_mut().filter(|trial| trial.arm == 0) {
+        // 18 messages, one of which is far off: that says nothing of the rate.
+        trial.communication.sorted = trial.communication.sorted[40..58].to_vec();
+        trial.communication.sorted[17] = 900_000_000;
+        (trial.counts.reached, trial.counts.published) = (18, 18);
+    }
+    let few = compare(&plan, &few);
+    let of_few = &few.contrasts[0];
+    assert_eq!(of_few.tests.len(), 1);
+    assert!(of_few.differs && !of_few.said().contains("P99"), "{}", of_few.said());
     let effect = found.artefacts.iter().find(|a| a.kind == ArtefactKind::RateEffect).unwrap();
     assert_eq!(effect.state, State::Found);
     assert!(effect.evidence.contains("no link effect"), "{}", effect.evidence);

@@ -32,6 +32,20 @@ impl Decision {
     }
 }
 
+/// A test of one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tested {
+    /// Of what.
+    pub metric: Metric,
+    /// p, corrected for all tests.
+    pub p: Option<f64>,
+    /// Whether it differs.
+    pub differs: bool,
+}
+
+/// Fewer messages have no P99 but their largest value.
+pub(crate) const FEWEST_FOR_P99: usize = 100;
+
 /// Two arms that differ in one factor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
@@ -56,8 +70,12 @@ pub struct Contrast {
     /// Blocks that both arms have: runs a side.
     pub runs: usize,
     /// What is decided on: P99 of the communication; where QoS or loss differ, P99 from
-    /// publication, since their effect lies before the take.
+    /// publication, since their effect lies before the take; where rates differ, P50, since their
+    /// effect is one of each call (METHOD 20).
     pub headline: Metric,
+    /// How many messages the smallest of its trials counts. Below 100 the P99 of a trial is its
+    /// largest value, and nothing is decided on it.
+    pub fewest_messages: Option<usize>,
     /// Each metric; the headline's first.
     pub effects: Vec<Effect>,
     /// The confidence of the lower bound that a SWITCH has to pass: 95 %, shared among all
@@ -69,13 +87,16 @@ pub struct Contrast {
     /// that reached the gateway's host. A SWITCH must not lose more than the plan's
     /// `delivery_margin`, for sure; `null`: too few runs.
     pub delivery_lower: Option<Amount>,
-    /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most; the
+    /// The headline differs, or where rates differ the P99 of trials of 100 messages or more: p,
+    /// corrected for all that is tested in all contrasts (S. Holm, 1979), is 0.05 at most; the
     /// two-sided 95 % interval of the shift leaves 0 out, since one run that is far off moves a
     /// mean; and of 6 blocks or more, the sign-flip test within blocks says the same. So alike arms
     /// are called different in less than 5 % of experiments.
     pub differs: bool,
-    /// That p.
+    /// That p of the headline.
     pub p_corrected: Option<f64>,
+    /// What is tested, the headline first.
+    pub tests: Vec<Tested>,
     /// The lower bound, as for a SWITCH, of the gain that is left when both arms are without the
     /// artefacts that can be put right; `null` when the baseline has none, when it was not examined
     /// (where QoS or loss differ), or with too few runs.
@@ -142,9 +163,26 @@ pub(crate) fn headline(factor: Factor, pairs: &[(&TrialFigures, &TrialFigures)])
     };
     if before_the_take && !pairs.is_empty() && pairs.iter().all(known) {
         Metric::FromPublicationP99
+    } else if factor == Factor::Rate {
+        Metric::CommunicationP50
     } else {
         Metric::CommunicationP99
     }
+}
+
+/// The metrics that are tested: of rates, the P99 beside the P50, where it is one.
+fn tested(factor: Factor, pairs: &[(&TrialFigures, &TrialFigures)]) -> Vec<Metric> {
+    let mut metrics = vec![headline(factor, pairs)];
+    let p99 = Metric::CommunicationP99;
+    if factor == Factor::Rate && fewest(p99, pairs).is_some_and(|n| n >= FEWEST_FOR_P99) {
+        metrics.push(p99);
+    }
+    metrics
+}
+
+/// How many messages the smallest of these trials counts for a metric.
+fn fewest(metric: Metric, pairs: &[(&TrialFigures, &TrialFigures)]) -> Option<usize> {
+    pairs.iter().flat_map(|(a, b)| [a, b]).filter_map(|trial| metric.counted(trial)).min()
 }
 
 /// One contrast, of `family` ones of its factor, not corrected yet.
@@ -176,11 +214,16 @@ pub(crate) fn contrast(
         condition: factor.condition(arm_a),
         runs: worse.len(),
         headline,
+        fewest_messages: fewest(headline, &pairs),
         switch_confidence,
         switch_lower: lower(&worse, &better),
         delivery_lower: delivery_lower(&pairs),
         differs: false,
         p_corrected: None,
+        tests: tested(factor, &pairs)
+            .into_iter()
+            .map(|metric| Tested { metric, p: None, differs: false })
+            .collect(),
         mended_lower: None,
         mended_upper: None,
         decision: Decision::Inconclusive,
@@ -280,6 +323,11 @@ impl Contrast {
                 self.runs,
                 fewest_runs(0.05)
             );
+        } else if let Some(n) = self.too_few_for_p99() {
+            self.reason = format!(
+                "{what}, but a trial has {n} messages only: below {FEWEST_FOR_P99} its P99 is its \
+                 largest value, and nothing is decided on that; longer trials"
+            );
         } else if beyond(self.switch_lower) && !first.is_empty() && self.mended_lower.is_none() {
             self.reason = format!(
                 "{what}, but the baseline has {}, and how much of it that explains is not \
@@ -365,6 +413,13 @@ impl Contrast {
         }
     }
 
+    /// How many messages its smallest trial has, when they are too few for the P99 that would be
+    /// decided on.
+    pub(crate) fn too_few_for_p99(&self) -> Option<usize> {
+        let p99 = matches!(self.headline, Metric::CommunicationP99 | Metric::FromPublicationP99);
+        self.fewest_messages.filter(|n| p99 && *n < FEWEST_FOR_P99)
+    }
+
     /// How large an effect is, and in which direction.
     fn size_said(&self, effect: &Effect) -> String {
         let (base, to) = (&self.baseline_level, &self.alternative_level);
@@ -393,20 +448,18 @@ impl Contrast {
 
     /// As what it is: of a condition, that nobody can choose, an effect and no verdict.
     pub fn said(&self) -> String {
-        let Some(effect) = self.headline_effect() else { return self.reason.clone() };
-        match self.factor {
-            Factor::Link => self.reason.clone(),
-            Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
-                let p = self.p_corrected.map_or("–".to_owned(), |p| format!("{p:.3}"));
-                let shown = if self.differs { "a difference" } else { "no difference shown" };
-                let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
-                format!(
-                    "{}: {}: {shown} (p = {p}, corrected for all contrasts){no_link}",
-                    self.effect,
-                    self.size_said(effect)
-                )
-            }
+        if self.factor == Factor::Link || self.headline_effect().is_none() {
+            return self.reason.clone();
         }
+        let one = |test: &Tested| {
+            let p = test.p.map_or("–".to_owned(), |p| format!("{p:.3}"));
+            let shown = if test.differs { "a difference" } else { "no difference shown" };
+            let size = self.size_said(self.effect_of(test.metric)?);
+            Some(format!("{size}: {shown} (p = {p}, corrected for all contrasts)"))
+        };
+        let said: Vec<String> = self.tests.iter().filter_map(one).collect();
+        let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
+        format!("{}: {}{no_link}", self.effect, said.join("; "))
     }
 }
 
@@ -426,25 +479,48 @@ pub(crate) fn is_shifted(effect: &Effect) -> bool {
 /// From so many blocks on, the sign-flip test can say anything at 5 % (METHOD 16).
 const PAIRED: usize = 6;
 
-/// Corrects the p of all contrasts for their number (S. Holm, 1979).
-pub(crate) fn correct(contrasts: &mut [Contrast]) {
-    let p = |contrast: &Contrast| contrast.headline_effect().and_then(|effect| effect.p);
+/// The p of several tests, corrected for their number (S. Holm, 1979), in their order; a test
+/// without a p is none.
+pub(crate) fn holm(ps: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(f64, usize)> =
-        contrasts.iter().enumerate().filter_map(|(i, c)| Some((p(c)?, i))).collect();
+        ps.iter().enumerate().filter_map(|(i, p)| Some(((*p)?, i))).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut corrected = vec![None; ps.len()];
     let mut largest: f64 = 0.0;
     let mut left = f64::from(u32::try_from(order.len()).unwrap_or(u32::MAX));
     for (p, i) in order {
         largest = largest.max((p * left).min(1.0));
         left -= 1.0;
-        contrasts[i].p_corrected = Some(largest);
+        corrected[i] = Some(largest);
+    }
+    corrected
+}
+
+/// Corrects the p of all that is tested in all contrasts for their number.
+pub(crate) fn correct(contrasts: &mut [Contrast]) {
+    let p = |contrast: &Contrast, metric| contrast.effect_of(metric).and_then(|effect| effect.p);
+    let of = |contrast: &Contrast| -> Vec<Option<f64>> {
+        contrast.tests.iter().map(|test| p(contrast, test.metric)).collect()
+    };
+    let ps: Vec<Option<f64>> = contrasts.iter().flat_map(of).collect();
+    let mut corrected = holm(&ps).into_iter();
+    for contrast in contrasts {
         let agree = |effect: &Effect| {
             let paired =
                 effect.baseline.len() < PAIRED || effect.p_paired.is_some_and(|p| p <= 0.05);
             is_shifted(effect) && paired
         };
-        let agree = contrasts[i].headline_effect().is_some_and(agree);
-        contrasts[i].differs = largest <= 0.05 && agree;
+        let agrees: Vec<bool> = contrast
+            .tests
+            .iter()
+            .map(|test| contrast.effect_of(test.metric).is_some_and(agree))
+            .collect();
+        for (test, agrees) in contrast.tests.iter_mut().zip(agrees) {
+            test.p = corrected.next().flatten();
+            test.differs = agrees && test.p.is_some_and(|p| p <= 0.05);
+        }
+        contrast.p_corrected = contrast.tests.first().and_then(|test| test.p);
+        contrast.differs = contrast.tests.iter().any(|test| test.differs);
     }
 }
 

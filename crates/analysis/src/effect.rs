@@ -101,6 +101,11 @@ impl Metric {
         (sample.of > 0).then_some(sample)
     }
 
+    /// How many messages its quantile is of; `None` where it has none.
+    pub(crate) fn counted(self, trial: &TrialFigures) -> Option<usize> {
+        self.sample(trial).map(|sample| sample.of)
+    }
+
     /// Of one trial: ns, which may be infinite, or a share.
     #[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2⁵²")]
     pub(crate) fn of(self, trial: &TrialFigures) -> Option<f64> {
