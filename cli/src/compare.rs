@@ -17,7 +17,7 @@ use crate::interrupts::Interrupts;
 use crate::network::{can_be_had, sweep_and_say};
 use crate::run_file::RunFile;
 use anyhow::Context;
-use experiment::{Done, Experiment};
+use experiment::{Done, Experiment, Failed};
 use hopwatch_analysis::Arm;
 use hopwatch_kit::service::exit;
 use plan::Plan;
@@ -101,15 +101,27 @@ async fn one(
 ) -> anyhow::Result<Turn> {
     let name = format!("trials/{block:02}-{}", arm.name);
     let folder = out.join(&name);
+    // What an earlier start left, when it ended without a word.
+    let left = "hopwatch ended before it did";
+    set_aside(experiment, out, (block, arm), &name, (left, true)).await?;
     for attempt in 1..=ATTEMPTS {
-        discard(&folder)?;
         progress.begin(experiment, block, arm);
         let began = Instant::now();
         let ended =
             trial::run(&experiment.plan, arm, experiment.namespaces, &folder, interrupts).await?;
         let failed = match ended {
             Ended::Interrupted => {
+                let delivered = delivered(&folder).await;
                 discard(&folder)?;
+                experiment.failed.push(Failed {
+                    block,
+                    arm: arm.name.clone(),
+                    folder: None,
+                    why: "it was stopped by hand".to_owned(),
+                    stopped: true,
+                    delivered,
+                });
+                experiment.write(out)?;
                 return Ok(Turn::Interrupted);
             }
             Ended::Code(code @ (exit::OK | exit::BUDGET_MISSED | exit::UNSTABLE)) => {
@@ -122,7 +134,7 @@ async fn one(
                             arm: arm.name.clone(),
                             folder: name,
                             exit_code: code,
-                            attempts: attempt,
+                            attempts: experiment.failures(block, &arm.name) + 1,
                             took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
                         });
                         experiment.write(out)?;
@@ -135,6 +147,7 @@ async fn one(
             Ended::Code(_) | Ended::Killed => trial::last_words(&folder),
         };
         let said = format!("trial {name} failed: {failed}");
+        set_aside(experiment, out, (block, arm), &name, (&failed, false)).await?;
         if attempt < ATTEMPTS {
             progress.say(&format!("{said}; once more"));
         } else if ended == Ended::Code(exit::USAGE) {
@@ -150,6 +163,40 @@ async fn one(
         }
     }
     Ok(Turn::Interrupted)
+}
+
+/// Keeps what a trial left that is none, and its reason: run anew without a word, it would be a
+/// choice of data.
+async fn set_aside(
+    experiment: &mut Experiment,
+    out: &Path,
+    (block, arm): (u32, &Arm),
+    name: &str,
+    (why, stopped): (&str, bool),
+) -> anyhow::Result<()> {
+    let folder = out.join(name);
+    if !folder.exists() {
+        return Ok(());
+    }
+    let delivered = delivered(&folder).await;
+    let kept = (1..).map(|n: u32| format!("{name}-failed-{n}"));
+    let kept = kept.into_iter().find(|kept| !out.join(kept).exists()).unwrap_or_default();
+    std::fs::rename(&folder, out.join(&kept))
+        .with_context(|| format!("failed to rename {}", folder.display()))?;
+    experiment.failed.push(Failed {
+        block,
+        arm: arm.name.clone(),
+        folder: Some(kept),
+        why: why.to_owned(),
+        stopped,
+        delivered,
+    });
+    experiment.write(out)
+}
+
+async fn delivered(folder: &Path) -> Option<u64> {
+    let folder = folder.to_owned();
+    tokio::task::spawn_blocking(move || result::delivered(&folder)).await.ok().flatten()
 }
 
 /// Where a trial was measured, if it can be compared: that is known now, and not at the end.
@@ -191,7 +238,7 @@ fn folder(out: &Path) -> anyhow::Result<File> {
     }
 }
 
-/// What an unfinished trial left is no part of the experiment.
+/// What a trial left that somebody stopped is no part of the experiment.
 fn discard(folder: &Path) -> anyhow::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -217,6 +264,9 @@ fn announce(experiment: &Experiment, out: &Path, goes_on: bool) {
         eprintln!("goes on: {} trials are done, {left} are left, {time}", all - left);
     } else {
         eprintln!("all of it takes {time}");
+    }
+    if let Some(warning) = plan.few_messages() {
+        eprintln!("warning: {warning}");
     }
     for skipped in &experiment.skipped {
         eprintln!("skipped: {}: {}", skipped.arm, skipped.why);

@@ -4,12 +4,9 @@
 use crate::args::{Qos, duration};
 use crate::network::{Leg, share};
 use clap::Args;
+use hopwatch_link::LinkKind;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Links that trials may have.
-pub(super) const LINKS: [&str; 8] =
-    ["http1", "http1-fresh", "http2", "websocket", "grpc", "quic", "udp", "udp-retry"];
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Compare {
@@ -18,7 +15,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LEVELS")]
     pub(super) qos: Vec<Qos>,
     /// Levels of the link to both services [default: http1]
-    #[arg(long, value_parser = LINKS, value_delimiter = ',', value_name = "LEVELS")]
+    #[arg(long, value_parser = LinkKind::ALL.map(LinkKind::name), value_delimiter = ',', value_name = "LEVELS")]
     pub(super) link: Vec<String>,
     /// Shares of packets to lose, for real (0,1%): needs root [default: 0]
     #[arg(long, value_parser = share, value_delimiter = ',', value_name = "LEVELS")]

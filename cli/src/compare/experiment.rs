@@ -5,7 +5,7 @@ use super::plan::Plan;
 use crate::args::Usage;
 use crate::files;
 use anyhow::Context;
-use hopwatch_analysis::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan};
+use hopwatch_analysis::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, FailedTrial};
 use hopwatch_kit::service::exit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +41,32 @@ pub(crate) struct Experiment {
     /// Where the first trial was measured. The others must have been measured in the same place.
     pub(super) fingerprint: Option<BTreeMap<String, String>>,
     pub(super) trials: Vec<Done>,
+    /// Trials that were begun and did not become one that is done, over all starts of the
+    /// experiment.
+    #[serde(default)]
+    pub(super) failed: Vec<Failed>,
+}
+
+/// A trial that was begun, and run anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Failed {
+    pub(super) block: u32,
+    pub(super) arm: String,
+    /// Where what it left is kept, in the folder of the experiment; `null`: it was stopped, and is
+    /// gone.
+    pub(super) folder: Option<String>,
+    pub(super) why: String,
+    /// Somebody stopped it, or all of the experiment ended: that is none of its arm's doing.
+    pub(super) stopped: bool,
+    /// How many messages it had delivered; `null`: that can't be read.
+    pub(super) delivered: Option<u64>,
+}
+
+impl Failed {
+    /// It measured something, and then failed: that it is run anew selects data.
+    fn selects(&self) -> bool {
+        !self.stopped && self.delivered != Some(0)
+    }
 }
 
 /// An arm without trials.
@@ -90,6 +116,7 @@ impl Experiment {
             order: Vec::new(),
             fingerprint: None,
             trials: Vec::new(),
+            failed: Vec::new(),
         };
         new.order = new.drawn();
         if let Some(first) = new.skipped.first()
@@ -193,14 +220,37 @@ impl Experiment {
             .collect();
         for done in &self.trials {
             if done.exit_code == exit::UNSTABLE {
-                let text = "had no steady state, or an account that doesn't add up; it is kept";
-                notes.push(format!("trial {} {text}", done.folder));
-            }
-            if done.attempts > 1 {
-                notes.push(format!("trial {} was begun twice: it failed at first", done.folder));
+                // One whose account doesn't add up is never done.
+                notes.push(format!("trial {} had no steady state; it is kept", done.folder));
             }
         }
+        for failed in &self.failed {
+            let delivered =
+                failed.delivered.map_or("an unknown number of".to_owned(), |n| n.to_string());
+            let kept =
+                failed.folder.as_deref().map_or(String::new(), |at| format!(", kept in {at}"));
+            notes.push(format!(
+                "trial {:02}-{} was begun anew: {} (it had {delivered} messages delivered{kept})",
+                failed.block, failed.arm, failed.why
+            ));
+        }
         notes
+    }
+
+    /// How often a trial was begun without becoming one that is done.
+    pub(super) fn failures(&self, block: u32, arm: &str) -> u32 {
+        let of_it = self.failed.iter().filter(|f| f.block == block && f.arm == arm);
+        u32::try_from(of_it.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Those that failed after they had measured something.
+    pub(super) fn selected(&self, plan: &ExperimentPlan) -> Vec<FailedTrial> {
+        let of = |failed: &Failed| {
+            let arm = plan.arms.iter().position(|arm| arm.name == failed.arm)?;
+            let name = failed.folder.clone().unwrap_or_else(|| failed.arm.clone());
+            Some(FailedTrial { arm, name, why: failed.why.clone() })
+        };
+        self.failed.iter().filter(|failed| failed.selects()).filter_map(of).collect()
     }
 
     /// Keeps where the first trial was measured, and refuses one that was measured elsewhere.

@@ -109,8 +109,30 @@ fn what_the_trials_were_is_noted() {
     let mut experiment = new(plan(&[0.0], 2, 7), None);
     assert!(experiment.notes().is_empty());
     experiment.trials.push(Done { exit_code: 3, ..done(1, "reliable-http1") });
-    experiment.trials.push(Done { attempts: 2, ..done(2, "reliable-http1") });
+    let failed = |arm: &str, stopped, delivered| Failed {
+        block: 2,
+        arm: arm.to_owned(),
+        folder: Some(format!("trials/02-{arm}-failed-1")),
+        why: "the gateway died".to_owned(),
+        stopped,
+        delivered,
+    };
+    let [one, other] = ["best-effort-http1", "reliable-http1"];
+    // One that measured nothing, and one that somebody stopped, say nothing against their arm.
+    experiment.failed = vec![failed(one, false, Some(0)), failed(one, true, Some(30))];
+    let plan = experiment.comparison_plan();
+    assert_eq!(experiment.selected(&plan), []);
+    experiment.failed.extend([failed(other, false, Some(30)), failed(one, false, None)]);
+    let text = serde_json::to_string(&experiment).unwrap();
+    assert_eq!(serde_json::from_str::<Experiment>(&text).unwrap(), experiment);
+    let selected: Vec<usize> = experiment.selected(&plan).iter().map(|f| f.arm).collect();
+    assert_eq!(selected, [1, 0]);
+    assert_eq!(experiment.failures(2, one), 3);
     let notes = experiment.notes().join("\n");
-    assert!(notes.contains("trials/01-reliable-http1"), "{notes}");
-    assert!(notes.contains("trials/02-reliable-http1") && notes.contains("twice"), "{notes}");
+    assert!(notes.contains("trials/01-reliable-http1 had no steady state; it is kept"), "{notes}");
+    for said in
+        ["the gateway died (it had 30 messages", "kept in trials/02-reliable-http1-failed-1"]
+    {
+        assert!(notes.contains(said), "{notes}");
+    }
 }

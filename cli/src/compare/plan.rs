@@ -1,9 +1,10 @@
 //! What an experiment is to be: factors with their levels, how often, how long.
 
-use super::args::{Compare, LINKS, time};
+use super::args::{Compare, time};
 use crate::args::{Usage, duration, name};
 use crate::network::{Leg, share};
 use hopwatch_analysis::Arm;
+use hopwatch_link::LinkKind;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt::Write;
@@ -165,7 +166,7 @@ impl Plan {
         };
         for (key, levels, known) in [
             ("qos", &self.qos, &["best-effort", "reliable"][..]),
-            ("link", &self.link, &LINKS[..]),
+            ("link", &self.link, &LinkKind::ALL.map(LinkKind::name)[..]),
             ("loss_legs", &self.loss_legs, &Leg::ALL.map(Leg::name)[..]),
         ] {
             if let Some(level) = unknown(levels, known) {
@@ -205,6 +206,21 @@ impl Plan {
             ));
         }
         Ok(())
+    }
+
+    /// A word of warning when a trial has too few messages for a P99 (below 100 it is the largest),
+    /// since nothing will be decided on one.
+    #[expect(clippy::cast_precision_loss, reason = "a time of a day is far below 2⁵³ ns")]
+    pub(super) fn few_messages(&self) -> Option<String> {
+        let seconds = self.for_ns.saturating_sub(self.warm_up_ns) as f64 / 1e9;
+        let slowest = self.rate_hz.iter().copied().fold(f64::INFINITY, f64::min);
+        let n = slowest * f64::from(self.robots) * seconds;
+        (n < 100.0).then(|| {
+            format!(
+                "at {slowest} Hz a trial counts about {n:.0} messages; below 100 its P99 is its \
+                 largest value, and no link is decided on: make trials longer (--for)"
+            )
+        })
     }
 
     /// The factors with their levels, as texts.

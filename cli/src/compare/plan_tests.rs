@@ -140,3 +140,14 @@ fn a_plan_is_read_as_it_was_written() {
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
 }
+
+#[test]
+fn trials_of_few_messages_are_warned_of() {
+    let of = |rate: f64, robots: u32| {
+        let args = Compare { rate: vec![50.0, rate], robots: Some(robots), ..Compare::default() };
+        Plan::of(&args, 1).unwrap().few_messages()
+    };
+    // 18 s behind the warm-up.
+    assert!(of(1.0, 1).unwrap().contains("at 1 Hz a trial counts about 18 messages"));
+    assert_eq!((of(6.0, 1), of(1.0, 6)), (None, None));
+}

@@ -6,10 +6,11 @@ use crate::files;
 use crate::report::{gather, print};
 use anyhow::{Context, bail};
 use hopwatch_analysis::{
-    Comparison, ExperimentPlan, TrialFigures, compare, comparison_markdown, comparison_table,
+    Comparison, ExperimentPlan, TrialFigures, compare_with, comparison_markdown, comparison_table,
 };
 use hopwatch_html::comparison_html;
 use hopwatch_kit::service::exit;
+use hopwatch_model::Outcome;
 use std::io::Write;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub(super) fn make(experiment: &Experiment, folder: &Path) -> anyhow::Result<u8>
     };
     let trials: Vec<TrialFigures> =
         experiment.trials.iter().map(figures).collect::<anyhow::Result<_>>()?;
-    let mut comparison = compare(&plan, &trials);
+    let mut comparison = compare_with(&plan, &trials, &experiment.selected(&plan));
     comparison.notes.extend(experiment.notes());
     // Shown first: a folder that is gone must not take the answer with it.
     print(|out| write!(out, "{}", comparison_table(&comparison)))?;
@@ -64,6 +65,16 @@ pub(super) fn figures(
         bail!("trial {name} has {} lanes, where there must be one", lanes.len());
     };
     Ok(TrialFigures::of(arm, block, name, &gathered.data, lane, plan)?)
+}
+
+/// How many messages a trial had delivered, whatever became of it; `None`: that can't be read.
+pub(super) fn delivered(folder: &Path) -> Option<u64> {
+    if !folder.join(files::DATABASE).exists() {
+        return Some(0);
+    }
+    let data = gather(folder).ok()?.data;
+    let delivered = data.traces.iter().filter(|trace| trace.outcome == Outcome::Delivered);
+    u64::try_from(delivered.count()).ok()
 }
 
 fn write_files(folder: &Path, comparison: &Comparison) -> anyhow::Result<()> {

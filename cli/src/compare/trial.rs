@@ -121,10 +121,7 @@ pub(super) fn last_words(folder: &Path) -> String {
     let text = std::fs::read_to_string(folder.join(OUTPUT)).unwrap_or_default();
     let said = text.lines().rev().find_map(|line| line.strip_prefix("hopwatch: "));
     let last = said.or_else(|| text.lines().rev().find(|line| line.starts_with("error: ")));
-    last.map_or_else(
-        || format!("its output has no error, see {}", folder.join(OUTPUT).display()),
-        str::to_owned,
-    )
+    last.map_or_else(|| format!("its {OUTPUT} has no error"), str::to_owned)
 }
 
 #[cfg(test)]

@@ -146,8 +146,32 @@ pub struct ArmArtefact {
     pub gain_p99_ns: Option<Ns>,
 }
 
+/// A trial that measured something and then failed, so that another one stands in its place.
+///
+/// That selects data: if an arm's trials fail when it is slow, those that are left are the better
+/// ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTrial {
+    /// Its arm, from 0 in the plan's order.
+    pub arm: usize,
+    /// Its name, as its folder.
+    pub name: String,
+    /// Why it failed.
+    pub why: String,
+}
+
 /// Compares the trials of a plan.
 pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
+    compare_with(plan, trials, &[])
+}
+
+/// The same, when trials failed after they had measured something: nothing is decided on their
+/// arms.
+pub fn compare_with(
+    plan: &ExperimentPlan,
+    trials: &[TrialFigures],
+    failed: &[FailedTrial],
+) -> Comparison {
     let mut notes = Vec::new();
     let arms = by_arm(plan, trials, &mut notes);
     let wanted = plan.contrasts();
@@ -159,6 +183,17 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
         })
         .collect();
     correct(&mut contrasts);
+    for contrast in &mut contrasts {
+        let of_it =
+            |trial: &&FailedTrial| [contrast.baseline, contrast.alternative].contains(&trial.arm);
+        if let Some(trial) = failed.iter().find(of_it) {
+            contrast.leave_open(format!(
+                "trial {} measured something and then failed ({}), so those that are left may be \
+                 the better ones of its arm",
+                trial.name, trial.why
+            ));
+        }
+    }
     let control = control(plan, &arms, &contrasts);
     let qos: Vec<QosComparison> = contrasts
         .iter()
@@ -181,7 +216,7 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
     let mut artefacts: Vec<ArmArtefact> =
         arms.iter().enumerate().flat_map(|(i, of_arm)| arm_artefacts(plan, i, of_arm)).collect();
     artefacts.extend(rate_effects(&contrasts));
-    let verdict = verdict(plan, &arms, &contrasts, control.as_ref());
+    let verdict = verdict(plan, &arms, &contrasts, control.as_ref(), failed);
     Comparison {
         schema: COMPARISON_SCHEMA,
         plan: plan.clone(),
@@ -351,6 +386,7 @@ fn verdict(
     arms: &[OfArm<'_>],
     contrasts: &[Contrast],
     control: Option<&Control>,
+    failed: &[FailedTrial],
 ) -> ComparisonVerdict {
     let links: Vec<&Contrast> = contrasts.iter().filter(|c| c.factor == Factor::Link).collect();
     let mut baselines: Vec<usize> = links.iter().map(|c| c.baseline).collect();
@@ -378,7 +414,8 @@ fn verdict(
         let said = some.map(|c| format!("{} ({}): {}", c.effect, c.condition, c.reason));
         said.collect::<Vec<_>>().join("; ")
     };
-    let missing = baselines.iter().any(|arm| arms[*arm].is_empty());
+    let selected = |arm: &usize| failed.iter().any(|trial| trial.arm == *arm);
+    let missing = baselines.iter().any(|arm| arms[*arm].is_empty() || selected(arm));
     let names: Vec<&str> = baselines.iter().map(|arm| plan.arms[*arm].name.as_str()).collect();
     let short_cut = if missing { None } else { of_trials(&of_baselines, &names, plan.margin_ns) };
     let explained = |c: &&Contrast| {

@@ -630,6 +630,22 @@ fn delivery_of_an_arm_is_that_of_its_runs() {
     }
 }
 
+/// A trial that failed when it had measured something may have failed because it was slow.
+#[test]
+fn an_arm_that_failed_is_not_decided_on() {
+    let plan = links(6);
+    for p99s in [[80.0, 40.0, 80.0], [40.0; 3], [5.0; 3]] {
+        let trials = experiment(4, &plan, &p99s, 0.1);
+        assert_ne!(compare(&plan, &trials).verdict.decision, Decision::Inconclusive);
+        let failed =
+            FailedTrial { arm: 0, name: "trials/02-a-failed-1".into(), why: "died".into() };
+        let found = compare_with(&plan, &trials, &[failed]);
+        assert_eq!(found.verdict.decision, Decision::Inconclusive, "{}", found.verdict.reason);
+        assert!(found.verdict.reason.contains("trials/02-a-failed-1 measured"), "{p99s:?}");
+        assert_eq!(found.exit_code(), 3);
+    }
+}
+
 /// What is missing, twice there or of no arm is told, and nothing breaks.
 #[test]
 fn odd_trials_are_told() {

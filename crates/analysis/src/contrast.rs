@@ -413,6 +413,11 @@ impl Contrast {
         }
     }
 
+    /// Takes the decision back.
+    pub(crate) fn leave_open(&mut self, why: String) {
+        (self.decision, self.reason, self.more_runs) = (Decision::Inconclusive, why, None);
+    }
+
     /// How many messages its smallest trial has, when they are too few for the P99 that would be
     /// decided on.
     pub(crate) fn too_few_for_p99(&self) -> Option<usize> {

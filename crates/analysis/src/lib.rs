@@ -44,7 +44,8 @@ pub use budget::{Budget, BudgetReport, Check};
 pub use clock_report::ClockReport;
 pub use clocks::{Clocks, Placed, RobotHost};
 pub use compare::{
-    ArmArtefact, ArmFigures, COMPARISON_SCHEMA, Comparison, ComparisonVerdict, Control, compare,
+    ArmArtefact, ArmFigures, COMPARISON_SCHEMA, Comparison, ComparisonVerdict, Control,
+    FailedTrial, compare, compare_with,
 };
 pub use comparison_text::{comparison_markdown, comparison_table};
 pub use composition::Near;
