@@ -1,5 +1,7 @@
 //! Where it was measured: what must be alike before two reports are compared.
 
+mod programs;
+
 use std::collections::BTreeMap;
 
 /// What describes this machine and its ROS. No host name, no user, no path.
@@ -11,6 +13,7 @@ pub(crate) fn fingerprint(ros: &[(String, String)]) -> BTreeMap<String, String> 
         }
     };
     put("hopwatch", Some(env!("CARGO_PKG_VERSION").to_owned()));
+    put("programs", programs::programs());
     put("build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned()));
     put("kernel", file("/proc/sys/kernel/osrelease"));
     put("architecture", Some(std::env::consts::ARCH.to_owned()));

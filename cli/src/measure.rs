@@ -302,7 +302,7 @@ async fn finish(
     stack.stop(patience).await;
     let making = tokio::task::spawn_blocking(move || {
         if let Some(namespaces) = namespaces {
-            run.network(namespaces.counted());
+            run.set_network(namespaces.counted());
         }
         run.write_or_warn();
         report::make(&run.out)

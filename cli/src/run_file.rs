@@ -142,6 +142,10 @@ impl RunFile {
         self.environment.clone()
     }
 
+    pub(crate) fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
+    }
+
     /// It ended in order, and nobody stopped it before.
     pub(crate) fn is_whole(&self) -> bool {
         self.end == End::InOrder && self.interrupted.is_none()
@@ -195,7 +199,7 @@ impl UnderWay {
     }
 
     /// The network that it was measured on.
-    pub(crate) fn network(&mut self, network: Network) {
+    pub(crate) fn set_network(&mut self, network: Network) {
         self.file.network = Some(network);
     }
 

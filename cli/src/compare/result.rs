@@ -4,9 +4,11 @@ use super::experiment::{Done, Experiment};
 use crate::args::Usage;
 use crate::files;
 use crate::report::{gather, print};
+use crate::run_file::RunFile;
 use anyhow::{Context, bail};
 use hopwatch_analysis::{
-    Comparison, ExperimentPlan, TrialFigures, compare_with, comparison_markdown, comparison_table,
+    Comparison, ExperimentPlan, Network, TrialFigures, compare_with, comparison_markdown,
+    comparison_table,
 };
 use hopwatch_html::comparison_html;
 use hopwatch_kit::service::exit;
@@ -44,6 +46,7 @@ pub(super) fn make(experiment: &Experiment, folder: &Path) -> anyhow::Result<u8>
         experiment.trials.iter().map(figures).collect::<anyhow::Result<_>>()?;
     let mut comparison = compare_with(&plan, &trials, &experiment.selected(&plan));
     comparison.notes.extend(experiment.notes());
+    comparison.notes.extend(losses(experiment, &plan, folder)?);
     // Shown first: a folder that is gone must not take the answer with it.
     print(|out| write!(out, "{}", comparison_table(&comparison)))?;
     write_files(folder, &comparison)?;
@@ -65,6 +68,24 @@ pub(super) fn figures(
         bail!("trial {name} has {} lanes, where there must be one", lanes.len());
     };
     Ok(TrialFigures::of(arm, block, name, &gathered.data, lane, plan)?)
+}
+
+/// Where the kernel did not lose what was planned, by arm.
+fn losses(
+    experiment: &Experiment,
+    plan: &ExperimentPlan,
+    folder: &Path,
+) -> anyhow::Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for arm in &plan.arms {
+        let mut networks = Vec::new();
+        for done in experiment.trials.iter().filter(|done| done.arm == arm.name) {
+            networks.extend(RunFile::read(&folder.join(&done.folder))?.network().cloned());
+        }
+        let off = Network::off_plan(&networks, arm.loss);
+        notes.extend(off.into_iter().map(|off| format!("arm {}: {off}", arm.name)));
+    }
+    Ok(notes)
 }
 
 /// How many messages a trial had delivered, whatever became of it; `None`: that can't be read.

@@ -2,7 +2,9 @@
 
 use crate::units::maybe;
 use hopwatch_model::Ns;
+use hopwatch_stats::proportion_interval;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A network of namespaces: what was asked of it, and what it really did.
@@ -55,6 +57,35 @@ impl Network {
         said
     }
 
+    /// On which legs the kernel did not drop the share that was planned, over all of these networks:
+    /// where the 99.9 % interval of what it did (C. J. Clopper, E. S. Pearson, 1934) leaves that
+    /// out, or where nothing passed. In sentences.
+    pub fn off_plan(networks: &[Self], loss: f64) -> Vec<String> {
+        let mut legs: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for leg in networks.iter().flat_map(|network| &network.legs).filter(|leg| leg.lossy) {
+            let (dropped, packets) = legs.entry(leg.leg.as_str()).or_default();
+            *dropped = dropped.saturating_add(leg.dropped);
+            *packets = packets.saturating_add(leg.packets);
+        }
+        // As many digits as tell something.
+        let percent = |share: f64| percent((share * 1e5).round() / 1e5);
+        let off = |(leg, (dropped, packets)): (&str, (u64, u64))| {
+            let Some((lo, hi)) = proportion_interval(dropped, packets, 0.999) else {
+                return Some(format!("what was lost on {leg} is not known"));
+            };
+            (!(lo..=hi).contains(&loss)).then(|| {
+                format!(
+                    "{} of the packets on {leg} were to be lost, and {dropped} of {packets} were \
+                     ({} to {} at 99.9 %)",
+                    percent(loss),
+                    percent(lo),
+                    percent(hi)
+                )
+            })
+        };
+        legs.into_iter().filter_map(off).collect()
+    }
+
     /// Packets that were dropped on all legs.
     pub fn dropped(&self) -> u64 {
         self.legs.iter().map(|leg| leg.dropped).sum()
@@ -89,6 +120,28 @@ mod tests {
              ai 5 of 90"
         );
         assert_eq!(network.dropped(), 36);
+    }
+
+    #[test]
+    fn what_was_lost_is_held_against_the_plan() {
+        let network = |dropped| Network {
+            legs: vec![leg("ros", true, 2_000, dropped), leg("web", false, 80, 80)],
+            ..Network::default()
+        };
+        let of = |dropped: &[u64], loss| {
+            let all: Vec<Network> = dropped.iter().map(|n| network(*n)).collect();
+            Network::off_plan(&all, loss)
+        };
+        // 40 of 4000 are due, with a standard deviation of 6.3.
+        assert_eq!(of(&[15, 25], 0.01), Vec::<String>::new());
+        assert_eq!(of(&[25, 34], 0.01), Vec::<String>::new());
+        for dropped in [[0, 0], [10, 8], [40, 40]] {
+            let off = of(&dropped, 0.01);
+            assert!(off[0].starts_with("1 % of the packets on ros were to be lost"), "{off:?}");
+        }
+        assert_eq!(of(&[1, 0], 0.0).len(), 1, "none were to be lost");
+        let none = Network { legs: vec![leg("ai", true, 0, 0)], ..Network::default() };
+        assert_eq!(Network::off_plan(&[none], 0.01), ["what was lost on ai is not known"]);
     }
 
     #[test]
