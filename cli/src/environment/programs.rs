@@ -1,5 +1,6 @@
 //! Which build of the programs was measured: their ELF build IDs.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -62,7 +63,10 @@ fn id_in(mut notes: &[u8]) -> Option<String> {
         let (from, length) = (12_usize.checked_add(whole(name)?)?, usize::try_from(value).ok()?);
         if kind == BUILD_ID && notes.get(12..16)? == b"GNU\0" {
             let id = notes.get(from..from.checked_add(length)?)?;
-            return Some(id.iter().map(|byte| format!("{byte:02x}")).collect());
+            return Some(id.iter().fold(String::new(), |mut text, byte| {
+                let _infallible = write!(text, "{byte:02x}");
+                text
+            }));
         }
         notes = notes.get(from.checked_add(whole(value)?)?..)?;
     }

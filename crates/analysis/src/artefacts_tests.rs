@@ -1,6 +1,7 @@
 use super::*;
 use crate::ledger::LedgerBuilder;
 use crate::stability::stability;
+use hopwatch_model::{Failure, Hop, Outcome, Stage};
 use hopwatch_testkit::chance;
 use rand::Rng;
 

@@ -246,6 +246,11 @@ pub(crate) fn contrast(
     contrast
 }
 
+/// The names of artefacts.
+fn names(found: &[&Artefact]) -> String {
+    found.iter().map(|a| a.kind.title()).collect::<Vec<_>>().join(" and ")
+}
+
 /// The lower bound of what the alternative gains in delivery within the limit, over what a link can
 /// deliver.
 #[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2⁵²")]
@@ -300,11 +305,7 @@ impl Contrast {
         };
         let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
         let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
-        let within = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 < margin);
-        let (below, mended_below) = (within(effect.gain_upper), within(self.mended_upper));
-        let names = |found: &[&Artefact]| {
-            found.iter().map(|a| a.kind.title()).collect::<Vec<_>>().join(" and ")
-        };
+        let below = effect.gain_upper.is_some_and(|bound| bound.0 < margin);
         // Fewer runs can't show anything, whatever they say (METHOD 16).
         let few = self.runs < fewest_runs(0.05);
         let delivers_less = self
@@ -358,7 +359,25 @@ impl Contrast {
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;
             self.reason = format!("{what}: more than the margin of {margin_said}");
-        } else if let Some((lost, of)) = effect.lost_by_baseline().filter(|_| below) {
+        } else if below {
+            self.keep(&what, plan, &effect, of_alternative);
+        } else {
+            self.say_what_is_needed(&what, margin, &effect);
+        }
+    }
+
+    /// The upper bound of the gain is below the margin: KEEP, unless there is more than that bound
+    /// tells.
+    fn keep(
+        &mut self,
+        what: &str,
+        plan: &ExperimentPlan,
+        effect: &Effect,
+        of_alternative: &[&Artefact],
+    ) {
+        let (margin, to) = (maybe(Some(plan.margin_ns)), &self.alternative_level);
+        let mended = self.mended_upper.is_some_and(|bound| bound.0 < float(plan.margin_ns));
+        if let Some((lost, of)) = effect.lost_by_baseline() {
             self.reason = format!(
                 "{what}, but with {} {lost} of {of} runs lost their {}, which no bound on the \
                  other runs tells: how often that happens is what the alternative might change; \
@@ -366,14 +385,14 @@ impl Contrast {
                 self.baseline_level,
                 effect.metric.title()
             );
-        } else if below && effect.two_kinds(plan.margin_ns) {
+        } else if effect.two_kinds(plan.margin_ns) {
             self.reason = format!(
                 "{what}, but runs are of two kinds that are farther apart than the margin of \
-                 {margin_said}: how often each comes is no shift, and more than the bound tells; \
-                 find out what makes them"
+                 {margin}: how often each comes is no shift, and more than the bound tells; find \
+                 out what makes them"
             );
-        } else if below && !of_alternative.is_empty() && !mended_below {
-            let (names, to) = (names(of_alternative), &self.alternative_level);
+        } else if !of_alternative.is_empty() && !mended {
+            let names = names(of_alternative);
             let might = match self.mended_upper {
                 Some(bound) => {
                     format!("without it {to} might gain up to {}", effect.metric.said_gain(bound.0))
@@ -382,35 +401,38 @@ impl Contrast {
             };
             self.reason =
                 format!("{what}, but {to} has {names}: {might}; put that right there first");
-        } else if below {
-            self.decision = Decision::Keep;
-            self.reason = format!("{what}: less than the margin of {margin_said}, proven");
         } else {
-            let (worse, better) = effect.sides();
-            let moments = Moments::of(&worse).zip(Moments::of(&better));
-            let needed = moments.and_then(|(a, b)| {
-                // A SWITCH has to pass the bound that is corrected for the family.
-                let switch = a.mean - b.mean > margin;
-                let confidence = if switch { self.switch_confidence } else { 0.95 };
-                runs_needed(&a, &b, margin, confidence)
-            });
-            // What is not decided by as many as should do needs more than that.
-            let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
-            self.more_runs = more;
-            let hint = match more {
-                Some(more) => format!(
-                    "a new experiment of about {} blocks would decide (4 of 5 times)",
-                    self.runs + more
-                ),
-                None if moments.is_none() => {
-                    "quantiles were lost in some runs, which leaves them open: longer runs or less \
-                     loss"
-                        .to_owned()
-                }
-                None => "the gain lies about at the margin: no number of runs decides".to_owned(),
-            };
-            self.reason = format!("{what}: on neither side of {margin_said} for sure; {hint}");
+            self.decision = Decision::Keep;
+            self.reason = format!("{what}: less than the margin of {margin}, proven");
         }
+    }
+
+    /// Neither is shown: what would show it.
+    fn say_what_is_needed(&mut self, what: &str, margin: f64, effect: &Effect) {
+        let (worse, better) = effect.sides();
+        let moments = Moments::of(&worse).zip(Moments::of(&better));
+        let needed = moments.and_then(|(a, b)| {
+            // A SWITCH has to pass the bound that is corrected for the family.
+            let switch = a.mean - b.mean > margin;
+            let confidence = if switch { self.switch_confidence } else { 0.95 };
+            runs_needed(&a, &b, margin, confidence)
+        });
+        // What is not decided by as many as should do needs more than that.
+        let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
+        self.more_runs = more;
+        let hint = match more {
+            Some(more) => format!(
+                "a new experiment of about {} blocks would decide (4 of 5 times)",
+                self.runs + more
+            ),
+            None if moments.is_none() => {
+                "quantiles were lost in some runs, which leaves them open: longer runs or less loss"
+                    .to_owned()
+            }
+            None => "the gain lies about at the margin: no number of runs decides".to_owned(),
+        };
+        let margin = duration(margin);
+        self.reason = format!("{what}: on neither side of {margin} for sure; {hint}");
     }
 
     /// Takes the decision back.
