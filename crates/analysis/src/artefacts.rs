@@ -350,12 +350,14 @@ fn lost_syn(parts: &[Parts], context: &Context<'_>) -> Look {
         return (State::RuledOut, 0, seen, "");
     };
     let seen = format!(
-        "{} of {} connections took {} to {} to open: their SYN was lost and sent again after 1 s \
-         or more",
+        "{} of {} connections took {} to open: their SYN was lost and sent again after 1 s or more",
         lost.len(),
         opened.len(),
-        maybe(Some(least)),
-        maybe(Some(most))
+        if least == most {
+            maybe(Some(most))
+        } else {
+            format!("{} to {}", maybe(Some(least)), maybe(Some(most)))
+        }
     );
     let fix = "keep connections warm (http1 instead of http1-fresh, a pool, keep-alive) before \
                UDP: an open connection sends no SYN";

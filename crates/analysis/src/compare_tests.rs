@@ -188,6 +188,32 @@ fn lost_messages_are_infinite() {
     assert_eq!(found.contrasts[0].headline_effect().unwrap().gain, None);
 }
 
+/// The upper bound of a shift leaves the largest differences out. Runs that lost their P99 are among
+/// these: they keep nothing.
+#[test]
+fn a_baseline_that_loses_runs_is_not_kept() {
+    for (blocks, lost) in [(6, 1), (10, 2), (20, 6)] {
+        let plan = links(blocks);
+        let mut trials = experiment(9, &plan, &[40.0; 3], 1.0);
+        let whole = compare(&plan, &trials);
+        assert_eq!(whole.contrasts[0].decision, Decision::Keep, "{blocks}");
+        for trial in trials.iter_mut().filter(|trial| trial.arm == 0 && trial.block < lost) {
+            trial.communication.sorted.drain(..3);
+        }
+        let found = compare(&plan, &trials);
+        let contrast = &found.contrasts[0];
+        assert_eq!(contrast.decision, Decision::Inconclusive, "{lost} of {blocks}");
+        let said = format!("{lost} of {blocks} runs lost their P99 communication");
+        assert!(contrast.reason.contains(&said), "{}", contrast.reason);
+        // An alternative that always loses can gain nothing.
+        for trial in trials.iter_mut().filter(|trial| trial.arm == 1) {
+            trial.communication.sorted.drain(..3);
+        }
+        let worse = compare(&plan, &trials);
+        assert!(!worse.contrasts[0].reason.contains("runs lost their"), "{lost} of {blocks}");
+    }
+}
+
 /// Faster, with fewer delivered in time, but not so few that P99 is lost.
 #[test]
 fn faster_and_worse_is_no_switch() {

@@ -258,6 +258,14 @@ impl Contrast {
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;
             self.reason = format!("{what}: more than the margin of {margin_said}");
+        } else if let Some((lost, of)) = effect.lost_by_baseline().filter(|_| below) {
+            self.reason = format!(
+                "{what}, but with {} {lost} of {of} runs lost their {}, which no bound on the \
+                 other runs tells: how often that happens is what the alternative might change; \
+                 find out what is lost, or measure more runs",
+                self.baseline_level,
+                effect.metric.title()
+            );
         } else if below && effect.two_kinds(plan.margin_ns) {
             self.reason = format!(
                 "{what}, but runs are of two kinds that are farther apart than the margin of \
@@ -293,29 +301,34 @@ impl Contrast {
         match self.factor {
             Factor::Link => self.reason.clone(),
             Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
-                let size = effect.gain.map_or("open".to_owned(), |gain| {
-                    let which = if gain.0 < 0.0 { "longer" } else { "shorter" };
-                    format!("{} {which}", effect.metric.said_gain(gain.0.abs()))
-                });
-                let shown = match self.p_corrected {
-                    Some(_) if self.differs => "a difference",
-                    _ => "no difference shown",
+                let base = &self.baseline_level;
+                let size = match effect.gain.map(|gain| gain.0) {
+                    None => format!("open against {base}: lost with both"),
+                    Some(f64::INFINITY) => format!("not lost, as it is with {base}"),
+                    Some(f64::NEG_INFINITY) => format!("lost, which it is not with {base}"),
+                    Some(gain) => {
+                        let size = effect.metric.said_gain(gain.abs());
+                        let which = if gain < 0.0 { "longer" } else { "shorter" };
+                        format!("{size} {which} than with {base}")
+                    }
                 };
+                let p = self.p_corrected.map_or("–".to_owned(), |p| format!("{p:.3}"));
+                let shown = if self.differs { "a difference" } else { "no difference shown" };
                 let bounds = match (effect.gain_lower, effect.gain_upper) {
                     (Some(lo), Some(hi)) => format!(
-                        " (shorter by {} to {}, one-sided 95 % each)",
-                        effect.metric.said_gain(lo.0),
-                        effect.metric.said_gain(hi.0)
+                        " (one-sided 95 %: shorter by at least {}, at most {})",
+                        gain_said(effect.metric, Some(lo)),
+                        gain_said(effect.metric, Some(hi))
                     ),
                     _ => String::new(),
                 };
                 let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
                 format!(
-                    "{}: with {}, {} is {size} than with {}{bounds}: {shown}{no_link}",
+                    "{}: with {}, {} is {size}{bounds}: {shown} (p = {p}, corrected \
+                     for all contrasts){no_link}",
                     self.effect,
                     self.alternative_level,
-                    effect.metric.title(),
-                    self.baseline_level
+                    effect.metric.title()
                 )
             }
         }

@@ -125,8 +125,8 @@ impl Metric {
     /// A difference of it in words.
     pub fn said_gain(self, value: f64) -> String {
         match value {
-            v if v == f64::INFINITY => "everything".to_owned(),
-            v if v == f64::NEG_INFINITY => "minus everything".to_owned(),
+            v if v == f64::INFINITY => "∞ (lost on one side)".to_owned(),
+            v if v == f64::NEG_INFINITY => "−∞ (lost on one side)".to_owned(),
             v if self.is_share() => format!("{:+.2} points", v * 100.0),
             v => duration(v),
         }
@@ -250,6 +250,18 @@ impl Effect {
             let apart = modes.high.center_ns.saturating_sub(modes.low.center_ns);
             modes.low.n.min(modes.high.n) >= 2 && apart > margin
         })
+    }
+
+    /// In how many of how many baseline runs the quantile was lost, unless it was lost in every run
+    /// of the alternative, too; `None` when in none.
+    ///
+    /// The upper bound of the shift leaves a few largest differences out, and may leave out just
+    /// these: it says nothing of how often a run loses its quantile, which is what may be gained.
+    pub(crate) fn lost_by_baseline(&self) -> Option<(usize, usize)> {
+        let lost = |side: &[Amount]| side.iter().filter(|x| x.0 == f64::INFINITY).count();
+        let (n, of) = (lost(&self.baseline), self.baseline.len());
+        let always = lost(&self.alternative) == self.alternative.len();
+        (n > 0 && !always && !self.metric.is_share()).then_some((n, of))
     }
 
     /// "1.2 ms (95 %: 0.9 ms to 1.6 ms)".

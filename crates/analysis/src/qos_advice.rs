@@ -208,12 +208,13 @@ fn advise(
     gain: &dyn Fn(Metric) -> Option<(f64, f64)>,
 ) -> (String, String) {
     let limit = maybe(Some(plan.limit_ns));
-    if loss <= 0.0 && reliable.lost_in_ros + best.lost_in_ros == 0 {
+    let shown = gain(Metric::Delivered).is_some_and(|(lower, upper)| lower > 0.0 || upper < 0.0);
+    if loss <= 0.0 && !shown {
         let none = format!(
-            "nothing was lost in ROS, and BEST_EFFORT against RELIABLE without a loss arm proves \
-             nothing: both delivered {} and {}; measure with --loss",
-            reliable.delivered_said(),
-            best.delivered_said()
+            "nothing is shown, and BEST_EFFORT against RELIABLE without a loss arm proves nothing: \
+             delivered {} and {}; measure with --loss",
+            best.delivered_said(),
+            reliable.delivered_said()
         );
         return (none.clone(), none);
     }

@@ -17,7 +17,7 @@ use crate::s1::S1Table;
 use crate::trial::{Times, TrialFigures};
 use crate::units::{duration, maybe};
 use hopwatch_model::{Leg, Ns};
-use hopwatch_stats::{Summary, interval_ranks, upper_bound_rank};
+use hopwatch_stats::{Summary, upper_bound_rank};
 use std::fmt::Write;
 
 /// The default margin: 10 ms, a tenth of S1's 100 ms for communication (METHOD 17).
@@ -180,9 +180,12 @@ fn required(facts: &Facts<'_>) -> Result<String, String> {
     }
     // All n below: the part p of all messages that are has pⁿ ≥ 5 %.
     let least = 100.0 * 0.05_f64.powf(1.0 / http.n as f64);
-    let bound = match interval_ranks(total.n, 0.99, 0.95) {
-        (_, None) => format!("no upper bound at n = {}", total.n),
-        _ => format!("n = {}", total.n),
+    let bound = match total.p99_upper_ns {
+        Some(bound) => format!("at most {}", maybe(Some(bound))),
+        None if upper_bound_rank(total.n, 0.99, 0.95).is_some() => {
+            format!("no upper bound at n_eff = {}", total.n_eff)
+        }
+        None => format!("no upper bound at n = {}", total.n),
     };
     let mut reason = format!(
         "the requirements are met with HTTP: communication {} < {}, total {} < {} (P99 {}, \
