@@ -132,9 +132,7 @@ impl Udp {
             let mut socket = if let Some(socket) = self.reuse() {
                 socket
             } else {
-                if self.offers.known().is_none() {
-                    progress.connecting(self.clock.now());
-                }
+                progress.connecting(self.clock.now());
                 self.connect().await?
             };
             let replied = match &self.retry {

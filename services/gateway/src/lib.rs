@@ -201,12 +201,13 @@ fn prober(
         }
         probed.push(Probed { kind, stage: Stage::Web, link: web, is_current });
     }
+    let records = records.clone();
     Ok(Some(Prober {
         rate_hz: config.probes_hz,
         links: probed,
         bodies,
         deadline: config.web_timeout(),
-        records: records.clone(),
+        record: Box::new(move |probe| records.send(Record::Probe(Box::new(probe)))),
     }))
 }
 
