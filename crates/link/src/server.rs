@@ -255,10 +255,7 @@ fn put_stamps(to: &mut HeaderMap, stamps: Option<&ServiceStamps>) {
 impl Core {
     async fn answer(&self, asked: Asked<'_>) -> Answered {
         if !self.token.admits_value(asked.authorization) {
-            return Answered::plain(
-                StatusCode::UNAUTHORIZED,
-                "a token is needed (HOPWATCH_TOKEN)\n",
-            );
+            return Answered::no_token();
         }
         let Some((_, handler)) = self.paths.iter().find(|(path, _)| path == asked.path) else {
             return Answered::plain(StatusCode::NOT_FOUND, "nothing is answered at this path\n");
@@ -295,6 +292,10 @@ impl Answered {
     fn plain(status: StatusCode, text: &'static str) -> Self {
         let body = Bytes::from_static(text.as_bytes());
         Self { status, media_type: "text/plain", body, stamps: None }
+    }
+
+    fn no_token() -> Self {
+        Self::plain(StatusCode::UNAUTHORIZED, "a token is needed (HOPWATCH_TOKEN)\n")
     }
 
     fn too_large() -> Self {
