@@ -125,14 +125,15 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         _ = tap_ended => true,
     };
     watching_end.begin();
-    watching.await.context("the watch of the ROS graph panicked")?;
+    let watched = watching.await.context("the watch of the ROS graph panicked");
     // In the order of the way: no more messages, then those under way, then their records.
     let tapped =
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
     probing_end.begin();
-    if let Some(probing) = probing {
-        probing.await.context("the probes panicked")?;
-    }
+    let probed = match probing {
+        Some(probing) => probing.await.context("the probes panicked"),
+        None => Ok(()),
+    };
     stop.begin();
     for lane in working {
         lane.await.context("the pipeline panicked")?;
@@ -143,6 +144,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let _delivered = sending.await;
     health_end.begin();
     serving.await.context("the health service panicked")??;
+    // What only looks on is told of when the messages and their records are safe.
+    watched?;
+    probed?;
     tapped.context("failed to take from ROS 2")?;
     anyhow::ensure!(!failed, "the subscription to ROS 2 ended by itself");
     Ok(())
