@@ -14,7 +14,7 @@ use hopwatch_model::Failure;
 use hopwatch_wire::envelope::{Envelope, ReplyHead, RequestHead, RequestId};
 use relay::{Relay, offer};
 use service::{PATIENCE, Service, config, open, request};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
@@ -102,7 +102,10 @@ async fn the_deadline_ends_the_retries() {
         ..RETRY
     };
     let link = open(LinkKind::UdpRetry, &LinkConfig { retry, ..config(relay.port, "/v1/x") });
-    let call = link.call(Request { deadline: Duration::from_secs(1), ..request("{}") }).await;
+    let (deadline, begun) = (Duration::from_secs(1), Instant::now());
+    let call = link.call(Request { deadline, ..request("{}") }).await;
+    let took = begun.elapsed();
+    assert!((deadline..deadline + Duration::from_secs(2)).contains(&took), "{took:?}");
     assert_eq!(call.result.unwrap_err().failure, Failure::TimedOut);
     assert!(
         call.retries >= 1 && call.sent.is_some() && call.first_sent.is_none(),

@@ -12,7 +12,7 @@ use hopwatch_link::{Call, Ignored, Link, LinkConfig, LinkKind, Request};
 use hopwatch_model::Failure;
 use service::{PATIENCE, Service, TRACE, clock, config, open, request};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -87,6 +87,17 @@ async fn refusals_have_their_names() {
     assert_eq!(service.executed(), 0);
 }
 
+/// A call that ended at its deadline: not before, and not much later.
+async fn timed_out(link: &dyn Link, kind: LinkKind) -> Call {
+    let begun = Instant::now();
+    let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
+    let took = begun.elapsed();
+    assert!((SHORT..SHORT + Duration::from_secs(2)).contains(&took), "{kind}: {took:?}");
+    let failure = call.result.as_ref().unwrap_err().failure;
+    assert_eq!(failure, Failure::TimedOut, "{kind}: {call:?}");
+    call
+}
+
 #[tokio::test]
 async fn the_deadline_is_kept_against_a_silent_service() {
     let service = Service::start(Token::none()).await;
@@ -102,18 +113,14 @@ async fn the_deadline_is_kept_against_a_silent_service() {
         // It takes the request, and never answers; the link is good for the next one.
         let link = open(kind, &config(service.port, "/v1/never"));
         for _ in 0..2 {
-            let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
-            let error = call.result.unwrap_err();
-            assert_eq!(error.failure, Failure::TimedOut, "{kind}: {error}");
+            let call = timed_out(&*link, kind).await;
             assert!(call.sent.is_some(), "{kind}: the stamps survive");
             // And the service doesn't go on with what nobody waits for.
             service.idle().await;
         }
         // It doesn't even answer what has to be settled first.
         let link = open(kind, &config(at_silent, "/v1/x"));
-        let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
-        let error = call.result.unwrap_err();
-        assert_eq!(error.failure, Failure::TimedOut, "{kind}: {error}");
+        let call = timed_out(&*link, kind).await;
         assert!(call.connecting.is_some(), "{kind}: the stamps survive");
     }
 }
