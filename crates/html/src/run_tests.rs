@@ -122,6 +122,7 @@ fn other_links_are_shown_with_their_intervals() {
     let html = made(&data);
     let text = sound(&html);
     assert!(html.contains("id=\"changes\"") && text.contains("-300 µs of P50 510 µs"), "{text}");
+    assert!(text.contains("quic: lost (lost to lost)"), "{text}");
     data.probes.reverse();
     assert_eq!(made(&data), html);
     data.probes.retain(|probe| probe.is_current);

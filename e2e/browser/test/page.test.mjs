@@ -228,7 +228,7 @@ describe("the live page", { concurrency: false }, () => {
     assert.equal(rows.length, 3);
     assert.match(rows[0], /^http1 in use/);
     assert.match(rows[1], /\+310 µs\+290 µs … \+340 µs0$/);
-    assert.match(rows[2], /−281 µs−301 µs … −251 µs1 of 60$/);
+    assert.match(rows[2], /lost−281 µs−301 µs … −251 µs2 of 60$/);
     w.collector.send(snapshot({ shadow: null }));
     await w.page.waitForSelector('[data-testid="links"]', { state: "detached" });
     clean(await w.look());
