@@ -66,7 +66,7 @@ pub use rates::Rates;
 pub use remarks::{flow, moments, remarks};
 pub use report::{Dataset, Event, Report, RunInfo, SCHEMA, Verdict, report};
 pub use s1::{S1Row, S1Table};
-pub use shadow::{Shadow, ShadowLink};
+pub use shadow::{Change, Shadow, ShadowLink};
 pub use short_cut::{DEFAULT_MARGIN_NS, verdict_of_run, verdict_of_table};
 pub use stability::{Stability, stability};
 pub use table::{ledger_lines, page_lines, table};
