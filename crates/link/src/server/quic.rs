@@ -97,7 +97,7 @@ async fn connection(
 /// Why a request isn't worked on.
 enum Unread {
     /// The asker is told so.
-    Refused(RequestHead, Answered),
+    Refused(Box<RequestHead>, Answered),
     /// It is none, or broke off, or takes too long.
     No,
 }
@@ -119,11 +119,11 @@ async fn read(core: &Core, receive: &mut RecvStream) -> Result<(RequestHead, Byt
         return Err(Unread::No);
     };
     if !core.token.admits_value(head.authorization.as_deref().map(str::as_bytes)) {
-        return Err(Unread::Refused(head, Answered::no_token()));
+        return Err(Unread::Refused(Box::new(head), Answered::no_token()));
     }
     match receive.read_to_end(core.max_body_bytes).await {
         Ok(body) => Ok((head, Bytes::from(body))),
-        Err(ReadToEndError::TooLong) => Err(Unread::Refused(head, Answered::too_large())),
+        Err(ReadToEndError::TooLong) => Err(Unread::Refused(Box::new(head), Answered::too_large())),
         Err(ReadToEndError::Read(_)) => Err(Unread::No),
     }
 }

@@ -100,7 +100,9 @@ impl Handler for Path {
                 let _leaves = Waits::new(&self.seen);
                 std::future::pending::<()>().await;
             }
-            Does::Together => drop(self.seen.crowd.wait().await),
+            Does::Together => {
+                let _leader = self.seen.crowd.wait().await;
+            }
             Does::Panic => panic!("as it was told"),
         }
         self.seen.executed.fetch_add(1, Ordering::Relaxed);
