@@ -5,7 +5,7 @@ use super::plan::Plan;
 use crate::args::Usage;
 use crate::files;
 use anyhow::Context;
-use hopwatch_analysis::{Arm, ExperimentPlan};
+use hopwatch_analysis::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan};
 use hopwatch_kit::service::exit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -159,7 +159,9 @@ impl Experiment {
             seed: self.plan.seed,
             margin_ns: ns(self.plan.margin_ns),
             limit_ns: ns(self.plan.limit_ns),
+            delivery_margin: DEFAULT_DELIVERY_MARGIN,
             warm_up_ns: ns(self.plan.warm_up_ns),
+            loss_legs: self.plan.loss_legs.clone(),
         }
     }
 

@@ -153,7 +153,9 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
         .collect();
     if !qos.is_empty() && qos.iter().all(|qos| qos.loss <= 0.0) {
         notes.push(
-            "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss".to_owned(),
+            "BEST_EFFORT against RELIABLE without a loss arm proves nothing: add --loss, on the leg \
+             ros"
+                .to_owned(),
         );
     }
     for contrast in &contrasts {
@@ -226,7 +228,7 @@ fn by_arm<'a>(
 fn contrast_notes(contrast: &Contrast, first: &[&crate::Artefact]) -> Vec<String> {
     let mut notes = Vec::new();
     if contrast.factor == Factor::Link {
-        // A gain that the alternative's own faults hide is no proof that there is none to be had.
+        // That is what KEEP looks at, too: a gain that the alternative's own faults hide may be had.
         for artefact in first {
             notes.push(format!(
                 "arm {} has {}: without it, it might gain more; {}",
@@ -287,8 +289,12 @@ fn verdict(
 ) -> ComparisonVerdict {
     let links: Vec<&Contrast> = contrasts.iter().filter(|c| c.factor == Factor::Link).collect();
     let mut baselines: Vec<usize> = links.iter().map(|c| c.baseline).collect();
-    if baselines.is_empty() && !arms.is_empty() {
-        baselines.push(0);
+    if baselines.is_empty() {
+        // Without two links, every arm has something to say of the one that there is.
+        let first = plan.arms.first().map(|arm| arm.link.as_str());
+        let arms = plan.arms.iter().enumerate();
+        let with_it = arms.filter(|(_, arm)| !arm.is_control && Some(arm.link.as_str()) == first);
+        baselines.extend(with_it.map(|(i, _)| i));
     }
     baselines.sort_unstable();
     baselines.dedup();
@@ -308,9 +314,12 @@ fn verdict(
         said.collect::<Vec<_>>().join("; ")
     };
     let missing = baselines.iter().any(|arm| arms[*arm].is_empty());
-    let short_cut = if missing { None } else { of_trials(&of_baselines, plan.margin_ns) };
-    let explained =
-        |c: &&Contrast| c.mended_lower.is_some() && c.decision == Decision::Inconclusive;
+    let names: Vec<&str> = baselines.iter().map(|arm| plan.arms[*arm].name.as_str()).collect();
+    let short_cut = if missing { None } else { of_trials(&of_baselines, &names, plan.margin_ns) };
+    let explained = |c: &&Contrast| {
+        let mended = c.mended_lower.or(c.mended_upper);
+        mended.is_some() && c.decision == Decision::Inconclusive
+    };
     let (decision, reason) = if let Some(control) = control.filter(|control| control.differs) {
         let said = format!(
             "{}. Two arms that are the same differ: by chance in one of twenty experiments, else \

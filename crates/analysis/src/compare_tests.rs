@@ -240,6 +240,37 @@ fn faster_and_worse_is_no_switch() {
     );
 }
 
+/// A SWITCH needs more than no loss seen: that none beyond the margin is likely.
+#[test]
+fn a_switch_must_deliver_for_sure() {
+    let plan = links(6);
+    let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+    for trial in &mut trials {
+        (trial.counts.published, trial.counts.reached) = (1_000, 1_000);
+        (trial.counts.delivered, trial.counts.within) = (1_000, 1_000);
+        trial.communication.sorted = trial.communication.sorted.repeat(10);
+        trial.communication.sorted.sort_unstable();
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Switch);
+    // Two of six runs lose a little: not shown to be fewer, and not shown not to be.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1 && trial.block < 2) {
+        trial.counts.within = 992;
+    }
+    let found = compare(&plan, &trials);
+    let contrast = &found.contrasts[0];
+    let upper = contrast.effect_of(Metric::DeliveredWithin).unwrap().gain_upper.unwrap().0;
+    assert!(upper >= 0.0, "{upper}");
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    for said in ["as many messages within 2.000 s is not shown", "at least -0.80 points"] {
+        assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    }
+    // What the injected loss takes before the gateway is not the link's.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1 && trial.block < 2) {
+        trial.counts.reached = 992;
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Switch);
+}
+
 /// The whole communication below the margin: KEEP without a trial; one run does.
 #[test]
 fn the_short_cut_needs_no_second_arm() {
@@ -262,6 +293,28 @@ fn the_short_cut_needs_no_second_arm() {
     // A service that doesn't tell its own time hides a part of the communication.
     let untold = TrialFigures { told: false, ..calm(3) };
     assert_eq!(compare(&plan, &[untold]).verdict.decision, Decision::Inconclusive);
+}
+
+/// Without two links, a verdict on the one that there is needs every arm that has it, and says
+/// which these are.
+#[test]
+fn the_short_cut_looks_at_every_arm_of_the_link() {
+    let slow = Arm { rate_hz: 1.0, name: "slow".into(), ..arm("reliable", "http1", 0.0) };
+    let fast = Arm { rate_hz: 50.0, name: "fast".into(), ..slow.clone() };
+    let twin = Arm { is_control: true, name: "control".into(), ..slow.clone() };
+    let plan = plan(vec![slow, fast, twin], 4);
+    let of = |arm, block, ms: i64| trial(arm, block, vec![ms * 1_000_000; 300], 300);
+    let with = |ms: i64| -> Vec<TrialFigures> {
+        (0..4).flat_map(|block| [of(0, block, 3), of(1, block, ms), of(2, block, 3)]).collect()
+    };
+    let calm = compare(&plan, &with(4)).verdict;
+    assert_eq!(calm.decision, Decision::Keep, "{}", calm.reason);
+    assert!(calm.reason.contains("each of 8 trials of slow, fast"), "{}", calm.reason);
+    assert!(calm.reason.contains("4.000 ms (95 %)"), "{}", calm.reason);
+    let busy = compare(&plan, &with(40)).verdict;
+    assert_eq!(busy.decision, Decision::Inconclusive, "{}", busy.reason);
+    let missing: Vec<TrialFigures> = with(4).into_iter().filter(|trial| trial.arm != 1).collect();
+    assert_eq!(compare(&plan, &missing).verdict.decision, Decision::Inconclusive);
 }
 
 /// A control that differs takes every verdict back.
@@ -312,6 +365,64 @@ fn an_artefact_that_explains_it_comes_first() {
     let left = compare(&plan, &trials);
     assert_eq!(left.verdict.decision, Decision::Switch, "{}", left.verdict.reason);
     assert_eq!(left.verdict.fix_first.len(), 1);
+}
+
+/// What is put right on one side is put right on the other, too: where both have it, it explains no
+/// difference.
+#[test]
+fn both_sides_are_mended() {
+    let plan = links(6);
+    let mut trials = experiment(4, &plan, &[124.0, 80.0, 124.0], 1.0);
+    for trial in &mut trials {
+        trial.artefacts = vec![found(ArtefactKind::NagleDelayedAck, "set TCP_NODELAY")];
+        trial.mended.sorted =
+            trial.communication.sorted.iter().map(|ns| (ns - 44_000_000).max(0)).collect();
+    }
+    let both = compare(&plan, &trials);
+    assert_eq!(both.contrasts[0].decision, Decision::Switch, "{}", both.contrasts[0].reason);
+    // Against an alternative as it is, 80 − 80 would be left.
+    let lower = both.contrasts[0].mended_lower.unwrap().0;
+    assert!(lower > 40.0 * MS, "{lower}");
+}
+
+/// Must show: an alternative whose own fault hides its gain is no reason to keep.
+#[test]
+fn what_the_alternative_does_wrong_is_no_reason_to_keep() {
+    let plan = links(6);
+    let mut trials = experiment(4, &plan, &[80.0, 80.0, 80.0], 1.0);
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1) {
+        trial.artefacts = vec![found(ArtefactKind::ColdConnections, "keep them open")];
+        trial.mended.sorted = trial.communication.sorted.iter().map(|ns| ns * 40 / 80).collect();
+    }
+    let hidden = compare(&plan, &trials);
+    let contrast = &hidden.contrasts[0];
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    for said in ["udp has cold connections", "put that right there first"] {
+        assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    }
+    // Where it hides little, it may be kept.
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 1) {
+        trial.mended.sorted = trial.communication.sorted.iter().map(|ns| ns * 79 / 80).collect();
+    }
+    assert_eq!(compare(&plan, &trials).contrasts[0].decision, Decision::Keep);
+}
+
+/// Where it was not looked at what an artefact costs, nothing is said to explain anything.
+#[test]
+fn what_is_not_examined_explains_nothing() {
+    let plan = plan(vec![arm("best-effort", "http1", 0.01), arm("reliable", "http1", 0.01)], 6);
+    let mut trials = experiment(4, &plan, &[84.0, 40.0], 1.0);
+    for trial in &mut trials {
+        trial.from_publication = Some(trial.communication.clone());
+        if trial.arm == 0 {
+            trial.artefacts = vec![found(ArtefactKind::ColdConnections, "keep them open")];
+        }
+    }
+    let contrast = &compare(&plan, &trials).contrasts[0];
+    assert_eq!(contrast.headline, Metric::FromPublicationP99);
+    assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+    assert!(contrast.reason.contains("not examined"), "{}", contrast.reason);
+    assert!(!contrast.reason.contains("that explains it"), "{}", contrast.reason);
 }
 
 /// SEEDS S3: a 330 ms stall in some runs and not in others, in both arms: no mean of these is a

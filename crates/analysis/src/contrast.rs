@@ -65,6 +65,10 @@ pub struct Contrast {
     pub switch_confidence: f64,
     /// That lower bound of the headline's gain; `null`: too few runs.
     pub switch_lower: Option<Amount>,
+    /// The lower bound, one-sided 95 %, of the gain in delivery within the limit, of those messages
+    /// that reached the gateway's host. A SWITCH must not lose more than the plan's
+    /// `delivery_margin`, for sure; `null`: too few runs.
+    pub delivery_lower: Option<Amount>,
     /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most; the
     /// two-sided 95 % interval of the shift leaves 0 out, since one run that is far off moves a
     /// mean; and of 6 blocks or more, the sign-flip test within blocks says the same. So alike arms
@@ -72,9 +76,12 @@ pub struct Contrast {
     pub differs: bool,
     /// That p.
     pub p_corrected: Option<f64>,
-    /// The lower bound of the gain that is left over a baseline without the artefacts that can be
-    /// put right; `null` when there are none, or too few runs.
+    /// The lower bound, as for a SWITCH, of the gain that is left when both arms are without the
+    /// artefacts that can be put right; `null` when the baseline has none, when it was not examined
+    /// (where QoS or loss differ), or with too few runs.
     pub mended_lower: Option<Amount>,
+    /// The upper bound of the same, one-sided 95 %; `null` when the alternative has none, likewise.
+    pub mended_upper: Option<Amount>,
     /// What is decided. Of a rate, a payload or a loss: whether the other level is faster by more
     /// than the margin; nobody switches to one.
     pub decision: Decision,
@@ -170,25 +177,42 @@ pub(crate) fn contrast(
         headline,
         switch_confidence,
         switch_lower: lower(&worse, &better),
+        delivery_lower: delivery_lower(&pairs),
         differs: false,
         p_corrected: None,
         mended_lower: None,
+        mended_upper: None,
         decision: Decision::Inconclusive,
         reason: String::new(),
         more_runs: None,
         effects,
     };
-    let first: Vec<&Artefact> = first_to_fix(of_a);
-    if !first.is_empty() && headline == Metric::CommunicationP99 {
-        let mended = |(a, _): &(&TrialFigures, &TrialFigures)| {
-            let stable = a.unstable.is_none();
-            stable.then(|| a.mended.over(a.counts.reached).quantile(990)).flatten()
-        };
-        let mended: Vec<f64> = pairs.iter().filter_map(mended).collect();
-        contrast.mended_lower = lower(&mended, &better);
-    }
+    let first = [first_to_fix(of_a), first_to_fix(of_b)];
+    // Both as they would be: an arm that is put right is compared with one that is, too.
+    let mended = |(a, b): &(&TrialFigures, &TrialFigures)| {
+        Some((headline.of_mended(a)?, headline.of_mended(b)?))
+    };
+    let (mended_a, mended_b): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(mended).unzip();
+    let mended = Shift::unpaired(&mended_a, &mended_b, switch_confidence, 0.95);
+    let [of_baseline, of_alternative] =
+        [&first[0], &first[1]].map(|found| mended.filter(|_| !found.is_empty()));
+    contrast.mended_lower = of_baseline.and_then(|shift| shift.lower).map(Amount);
+    contrast.mended_upper = of_alternative.and_then(|shift| shift.upper).map(Amount);
     contrast.decide(plan, (of_a, of_b), &first);
     contrast
+}
+
+/// The lower bound of what the alternative gains in delivery within the limit, over what a link can
+/// deliver.
+#[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2⁵²")]
+fn delivery_lower(pairs: &[(&TrialFigures, &TrialFigures)]) -> Option<Amount> {
+    let share = |trial: &TrialFigures| {
+        let counts = &trial.counts;
+        (counts.reached > 0).then(|| counts.within as f64 / counts.reached as f64)
+    };
+    let both = |(a, b): &(&TrialFigures, &TrialFigures)| Some((share(a)?, share(b)?));
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(both).unzip();
+    Shift::unpaired(&b, &a, 0.95, 0.95)?.lower.map(Amount)
 }
 
 /// Artefacts found in at least half of an arm's trials that come before any transport, one of
@@ -207,12 +231,12 @@ pub(crate) fn first_to_fix<'a>(trials: &[&'a TrialFigures]) -> Vec<&'a Artefact>
 }
 
 impl Contrast {
-    /// `trials` are the arms' own, `first` what the baseline has to put right.
+    /// `first` is what the baseline, and what the alternative has to put right.
     fn decide(
         &mut self,
         plan: &ExperimentPlan,
         (of_a, of_b): (&OfArm<'_>, &OfArm<'_>),
-        first: &[&Artefact],
+        [first, of_alternative]: &[Vec<&Artefact>; 2],
     ) {
         let Some(effect) = self.headline_effect().cloned() else { return };
         let margin = float(plan.margin_ns);
@@ -226,13 +250,19 @@ impl Contrast {
         );
         let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
         let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
-        let below = effect.gain_upper.is_some_and(|bound| bound.0 < margin);
+        let within = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 < margin);
+        let (below, mended_below) = (within(effect.gain_upper), within(self.mended_upper));
+        let names = |found: &[&Artefact]| {
+            found.iter().map(|a| a.kind.title()).collect::<Vec<_>>().join(" and ")
+        };
         // Fewer runs can't show anything, whatever they say (METHOD 16).
         let few = self.runs < fewest_runs(0.05);
         let delivers_less = self
             .effect_of(Metric::DeliveredWithin)
             .and_then(|effect| effect.gain_upper)
             .is_some_and(|upper| upper.0 < 0.0);
+        // Faster is not enough: an arm that loses what is slow is fast (METHOD 10).
+        let delivers = self.delivery_lower.is_some_and(|bound| bound.0 > -plan.delivery_margin);
         if let Some(trial) = unstable {
             let why = trial.unstable.as_deref().unwrap_or_default();
             self.reason = format!("trial {} was unstable: {why}", trial.name);
@@ -243,17 +273,32 @@ impl Contrast {
                 self.runs,
                 fewest_runs(0.05)
             );
+        } else if beyond(self.switch_lower) && !first.is_empty() && self.mended_lower.is_none() {
+            self.reason = format!(
+                "{what}, but the baseline has {}, and how much of it that explains is not \
+                 examined: put it right first",
+                names(first)
+            );
         } else if beyond(self.switch_lower) && !first.is_empty() && !beyond(self.mended_lower) {
-            let names: Vec<&str> = first.iter().map(|a| a.kind.title()).collect();
             self.reason = format!(
                 "{what}, but the baseline has {}: that explains it, and comes first",
-                names.join(" and ")
+                names(first)
             );
         } else if beyond(self.switch_lower) && delivers_less {
             self.reason = format!(
                 "{what}, more than the margin of {margin_said}, but it delivers fewer messages \
                  within {}: faster and worse",
                 maybe(Some(plan.limit_ns))
+            );
+        } else if beyond(self.switch_lower) && !delivers {
+            let points = |share: f64| Metric::DeliveredWithin.said_gain(share);
+            let bound = self.delivery_lower.map_or("no bound".to_owned(), |b| points(b.0));
+            self.reason = format!(
+                "{what}, more than the margin of {margin_said}, but that it delivers as many \
+                 messages within {} is not shown: at least {bound}, where {} are allowed; more or \
+                 longer runs",
+                maybe(Some(plan.limit_ns)),
+                points(-plan.delivery_margin)
             );
         } else if beyond(self.switch_lower) {
             self.decision = Decision::Switch;
@@ -272,6 +317,16 @@ impl Contrast {
                  {margin_said}: how often each comes is no shift, and more than the bound tells; \
                  find out what makes them"
             );
+        } else if below && !of_alternative.is_empty() && !mended_below {
+            let (names, to) = (names(of_alternative), &self.alternative_level);
+            let might = match self.mended_upper {
+                Some(bound) => {
+                    format!("without it {to} might gain up to {}", effect.metric.said_gain(bound.0))
+                }
+                None => format!("what {to} would gain without it is not examined"),
+            };
+            self.reason =
+                format!("{what}, but {to} has {names}: {might}; put that right there first");
         } else if below {
             self.decision = Decision::Keep;
             self.reason = format!("{what}: less than the margin of {margin_said}, proven");

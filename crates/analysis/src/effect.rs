@@ -113,6 +113,20 @@ impl Metric {
         }
     }
 
+    /// Of one trial as it would be without the artefacts that can be put right; `None` where that
+    /// isn't examined: those lie behind the take.
+    pub(crate) fn of_mended(self, trial: &TrialFigures) -> Option<f64> {
+        if trial.unstable.is_some() {
+            return None;
+        }
+        match self {
+            Self::CommunicationP99 | Self::CommunicationP50 => {
+                trial.mended.over(trial.counts.reached).quantile(self.quantile())
+            }
+            _ => None,
+        }
+    }
+
     /// A figure of it in words.
     pub fn said(self, value: f64) -> String {
         match value {

@@ -3,6 +3,9 @@
 use hopwatch_model::Ns;
 use serde::{Deserialize, Serialize};
 
+/// Half a percent of the messages: an alternative that is faster must not deliver fewer by that.
+pub const DEFAULT_DELIVERY_MARGIN: f64 = 0.005;
+
 /// One condition of an experiment: a level of each factor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
@@ -35,8 +38,12 @@ pub struct ExperimentPlan {
     pub margin_ns: Ns,
     /// A message delivered later than this is not delivered in time: 2 s.
     pub limit_ns: Ns,
+    /// A SWITCH may cost so much of the delivery within the limit: [`DEFAULT_DELIVERY_MARGIN`].
+    pub delivery_margin: f64,
     /// Messages of this time after the first take are left out.
     pub warm_up_ns: Ns,
+    /// The legs that packets are lost on, where an arm has loss: `ros`, `ai`, `web`.
+    pub loss_legs: Vec<String>,
 }
 
 /// What two arms differ in.
@@ -136,6 +143,12 @@ impl ExperimentPlan {
         pairs
     }
 
+    /// The share of packets that an arm loses between robot and gateway: loss on the way to the
+    /// services is none of QoS, which ends before.
+    pub fn ros_loss(&self, arm: &Arm) -> f64 {
+        if self.loss_legs.iter().any(|leg| leg == "ros") { arm.loss } else { 0.0 }
+    }
+
     /// The arm that repeats the first one.
     pub fn control(&self) -> Option<usize> {
         self.arms.iter().position(|arm| arm.is_control)
@@ -161,7 +174,18 @@ pub(crate) mod tests {
     pub(crate) fn plan(arms: Vec<Arm>, blocks: u32) -> ExperimentPlan {
         const MS: Ns = 1_000_000;
         let (margin_ns, limit_ns, warm_up_ns) = (10 * MS, 2_000 * MS, 2_000 * MS);
-        ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns }
+        let loss_legs = ["ros", "ai", "web"].map(str::to_owned).to_vec();
+        let delivery_margin = DEFAULT_DELIVERY_MARGIN;
+        ExperimentPlan {
+            arms,
+            blocks,
+            seed: 7,
+            margin_ns,
+            limit_ns,
+            delivery_margin,
+            warm_up_ns,
+            loss_legs,
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use csv_text::{glass_csv, traces_csv};
 pub use decompose::{Decomposition, Defect, LegTime, decompose};
 pub use delivery::{DeliveryGap, Latency, OverPublished, SpanOverPublished, Within};
 pub use effect::{Amount, Effect, Metric, WelchFigures};
-pub use experiment::{Arm, ExperimentPlan, Factor};
+pub use experiment::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, Factor};
 pub use glass::{Glass, GlassTracker};
 pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted, figures};
 pub use ledger::{Account, LedgerBuilder};

@@ -70,7 +70,7 @@ pub struct Late {
 pub struct QosComparison {
     /// The levels of the other factors.
     pub condition: String,
-    /// The injected loss.
+    /// The injected loss between robot and gateway.
     pub loss: f64,
     /// The first level.
     pub baseline: QosFigures,
@@ -188,10 +188,10 @@ pub(crate) fn qos_comparison(
         let (lower, upper) = (effect.gain_lower?.0, effect.gain_upper?.0);
         Some(if baseline.is_reliable() { (-upper, -lower) } else { (lower, upper) })
     };
-    let (sensor_stream, command) = advise(plan, a.loss, reliable, best, &gain);
+    let (sensor_stream, command) = advise(plan, plan.ros_loss(a), reliable, best, &gain);
     QosComparison {
         condition: Factor::Qos.condition(a),
-        loss: a.loss,
+        loss: plan.ros_loss(a),
         baseline,
         alternative,
         sensor_stream,

@@ -64,6 +64,21 @@ fn without_loss_nothing_is_proven() {
     }
 }
 
+/// Loss between gateway and services has nothing to do with QoS.
+#[test]
+fn loss_behind_the_take_is_no_loss_arm() {
+    let arms = vec![arm("best-effort", "http1", 0.05), arm("reliable", "http1", 0.05)];
+    let mut plan = plan(arms, 6);
+    plan.loss_legs = vec!["ai".into(), "web".into()];
+    let trials: Vec<TrialFigures> =
+        (0..6).flat_map(|block| [0, 1].map(|arm| run(arm, block, 0, &[]))).collect();
+    let found = compare(&plan, &trials);
+    assert!(found.notes.iter().any(|n| n.contains("without a loss arm")), "{:?}", found.notes);
+    assert!(found.qos[0].loss <= 0.0);
+    let said = &found.qos[0].command;
+    assert!(said.contains("without a loss arm proves nothing"), "{said}");
+}
+
 #[test]
 fn too_few_losses_show_no_gain() {
     let found = both(

@@ -233,9 +233,9 @@ fn upper_p99(times: &Times, of: u64) -> Option<f64> {
     Some(sample.sorted.get(at - 1).map_or(f64::INFINITY, |ns| *ns as f64))
 }
 
-/// Of all trials of the arms that use the baseline's link: why nothing can gain as much as the
-/// margin, in every one of them.
-pub(crate) fn of_trials(trials: &[&TrialFigures], margin_ns: Ns) -> Option<String> {
+/// Of all trials of the arms that use the baseline's link, by their names: why nothing can gain as
+/// much as the margin, in every one of them.
+pub(crate) fn of_trials(trials: &[&TrialFigures], arms: &[&str], margin_ns: Ns) -> Option<String> {
     let worst = |of: fn(&TrialFigures) -> &Times| -> Option<f64> {
         let bounds: Option<Vec<f64>> =
             trials.iter().map(|trial| upper_p99(of(trial), trial.counts.reached)).collect();
@@ -243,11 +243,11 @@ pub(crate) fn of_trials(trials: &[&TrialFigures], margin_ns: Ns) -> Option<Strin
     };
     let calm = trials.iter().all(|trial| trial.unstable.is_none() && trial.told);
     let below = |bound: &f64| calm && *bound < crate::contrast::float(margin_ns);
-    let (n, margin) = (trials.len(), maybe(Some(margin_ns)));
+    let (n, margin, arms) = (trials.len(), maybe(Some(margin_ns)), arms.join(", "));
     if let Some(bound) = worst(|trial| &trial.communication).filter(below) {
         return Some(format!(
-            "the whole communication's P99 is at most {} (95 %) in each of {n} trials of the \
-             baseline, below the margin of {margin}: no transport can give back more than that",
+            "the whole communication's P99 is at most {} (95 %) in each of {n} trials of \
+             {arms}, below the margin of {margin}: no transport can give back more than that",
             duration(bound)
         ));
     }
@@ -255,8 +255,8 @@ pub(crate) fn of_trials(trials: &[&TrialFigures], margin_ns: Ns) -> Option<Strin
     let queue = trials.iter().all(|trial| trial.queue_p99_ns < margin_ns);
     queue.then(|| {
         format!(
-            "the transport's P99 is at most {} (95 %) in each of {n} trials of the baseline, below \
-             the margin of {margin}: that is all that another transport could give back",
+            "the transport's P99 is at most {} (95 %) in each of {n} trials of {arms}, below the \
+             margin of {margin}: that is all that another transport could give back",
             duration(bound)
         )
     })

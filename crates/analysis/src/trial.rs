@@ -82,7 +82,7 @@ pub struct TrialCounts {
     /// The denominator: published, without those dropped.
     pub published: u64,
     /// Of these, those that the injected loss did not keep from the gateway: what a link can do
-    /// something about. Without injected loss, all.
+    /// something about. Without injected loss between robot and gateway, all.
     pub reached: u64,
     /// Went the whole way.
     pub delivered: u64,
@@ -167,7 +167,7 @@ impl TrialFigures {
         plan: &ExperimentPlan,
     ) -> Result<Self, TrialError> {
         let trial = || name.to_owned();
-        let Some(loss) = plan.arms.get(arm).map(|arm| arm.loss) else {
+        let Some(loss) = plan.arms.get(arm).map(|arm| plan.ros_loss(arm)) else {
             return Err(TrialError::NoArm { trial: trial(), arm, arms: plan.arms.len() });
         };
         let accounts = accounts(data);

@@ -115,6 +115,11 @@ fn lost_messages_take_forever() {
     // What the injected loss took away can't be the link's doing.
     let injected = of(&data(&[4, 20, 21]), 0.01).unwrap();
     assert_eq!((injected.counts.published, injected.counts.reached), (50, 48));
+    // Loss on other legs takes nothing away before the gateway.
+    let mut plan = plan(vec![arm("best-effort", "http1", 0.01)], 1);
+    (plan.warm_up_ns, plan.loss_legs) = (9_500_000_000, vec!["ai".into(), "web".into()]);
+    let other = TrialFigures::of(0, 0, "a", &data(&[4, 20, 21]), "lane", &plan).unwrap();
+    assert_eq!((other.counts.published, other.counts.reached), (50, 50));
 }
 
 /// A message that was sent again and came behind the warm-up was published in it.

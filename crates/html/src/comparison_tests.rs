@@ -1,6 +1,8 @@
 use super::*;
 use crate::samples::{HOSTILE, MS, add_lane, sound};
-use hopwatch_analysis::{Arm, Dataset, Decision, ExperimentPlan, TrialFigures, compare};
+use hopwatch_analysis::{
+    Arm, DEFAULT_DELIVERY_MARGIN, Dataset, Decision, ExperimentPlan, TrialFigures, compare,
+};
 use hopwatch_model::{Hop, Ns, Outcome};
 
 const LANE: &str = "lane";
@@ -25,7 +27,18 @@ fn plan(blocks: u32) -> ExperimentPlan {
     }
     arms.push(arm("best-effort", "http1", 0.0, true));
     let (margin_ns, limit_ns, warm_up_ns) = (10 * MS, 2_000 * MS, 500 * MS);
-    ExperimentPlan { arms, blocks, seed: 7, margin_ns, limit_ns, warm_up_ns }
+    let loss_legs = ["ros", "ai", "web"].map(str::to_owned).to_vec();
+    let (delivery_margin, seed) = (DEFAULT_DELIVERY_MARGIN, 7);
+    ExperimentPlan {
+        arms,
+        blocks,
+        seed,
+        margin_ns,
+        limit_ns,
+        delivery_margin,
+        warm_up_ns,
+        loss_legs,
+    }
 }
 
 /// A trial of so many messages whose requests take `slower` longer, and of which each `lose`th is
