@@ -4,7 +4,8 @@
 
 use crate::artefacts::{ArtefactKind, State};
 use crate::contrast::{
-    Contrast, Decision, OfArm, contrast, correct, effects, first_to_fix, is_shifted, pairs,
+    Contrast, Decision, FEWEST_FOR_P99, OfArm, contrast, correct, effects, first_to_fix, holm,
+    is_shifted, pairs,
 };
 use crate::effect::{Amount, Effect, Metric};
 use crate::experiment::{ExperimentPlan, Factor};
@@ -12,7 +13,7 @@ use crate::qos_advice::{QosComparison, qos_comparison};
 use crate::short_cut::of_trials;
 use crate::trial::{Dropped, TrialFigures};
 use hopwatch_model::Ns;
-use hopwatch_stats::quantile;
+use hopwatch_stats::{fewest_runs, quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -52,8 +53,11 @@ pub struct ComparisonVerdict {
     pub reason: String,
     /// What is to be put right before any transport is thought of.
     pub fix_first: Vec<String>,
-    /// Blocks that are still needed, for a chance of 80 % each; `null`: decided, or none would do.
+    /// How many blocks more than this one a new experiment needs, for a chance of 80 % each;
+    /// `null`: decided, or none would do.
     pub more_runs: Option<usize>,
+    /// How many that are in all.
+    pub blocks_needed: Option<usize>,
 }
 
 /// The A/A control: two arms that are the same.
@@ -67,9 +71,14 @@ pub struct Control {
     pub runs: usize,
     /// What was compared.
     pub effects: Vec<Effect>,
-    /// P99 communication differs, as of a contrast alone: by chance in one of twenty experiments, else because
-    /// trials influence each other or the machine changed. Then nothing here is to be relied on.
+    /// Whether so few runs can tell anything: 4 pairs, more when more is looked at.
+    pub can_tell: bool,
+    /// Something that the contrasts are decided on differs, or delivery does (p corrected by Holm):
+    /// by chance in at most one of twenty experiments, else because trials influence each other or
+    /// the machine changed. Then nothing here is to be relied on.
     pub differs: bool,
+    /// What differs.
+    pub differs_in: Vec<Metric>,
     /// In a sentence.
     pub said: String,
 }
@@ -145,7 +154,7 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
         })
         .collect();
     correct(&mut contrasts);
-    let control = control(plan, &arms);
+    let control = control(plan, &arms, &contrasts);
     let qos: Vec<QosComparison> = contrasts
         .iter()
         .filter(|c| c.factor == Factor::Qos)
@@ -183,11 +192,17 @@ pub fn compare(plan: &ExperimentPlan, trials: &[TrialFigures]) -> Comparison {
 
 impl Comparison {
     /// 0: decided, 3: inconclusive. An experiment without two links is decided when each of its
-    /// contrasts is.
+    /// contrasts is; those of QoS without loss on the way to the gateway decide nothing.
     pub fn exit_code(&self) -> u8 {
         let links = self.contrasts.iter().any(|c| c.factor == Factor::Link);
-        let open = |c: &Contrast| c.decision == Decision::Inconclusive;
-        let others = !self.contrasts.is_empty() && !self.contrasts.iter().any(open);
+        let open = |c: &&Contrast| c.decision == Decision::Inconclusive;
+        // Without loss, BEST_EFFORT and RELIABLE do the same: that decides nothing (METHOD 19).
+        let proves = |c: &&Contrast| {
+            let arm = self.plan.arms.get(c.baseline);
+            c.factor != Factor::Qos || arm.is_some_and(|arm| self.plan.ros_loss(arm) > 0.0)
+        };
+        let mut counted = self.contrasts.iter().filter(proves).peekable();
+        let others = counted.peek().is_some() && !counted.any(|c| open(&c));
         let sound = self.control.as_ref().is_none_or(|control| !control.differs);
         let decided = self.verdict.decision != Decision::Inconclusive;
         if decided || (!links && others && sound) { 0 } else { 3 }
@@ -238,6 +253,13 @@ fn contrast_notes(contrast: &Contrast, first: &[&crate::Artefact]) -> Vec<String
             ));
         }
     }
+    if let Some(n) = contrast.too_few_for_p99() {
+        notes.push(format!(
+            "{} and {}: a trial has {n} messages, and below {FEWEST_FOR_P99} its P99 is its \
+             largest value",
+            contrast.baseline_name, contrast.alternative_name
+        ));
+    }
     let Some(effect) = contrast.headline_effect() else { return notes };
     for (name, modes) in [
         (&contrast.baseline_name, &effect.baseline_modes),
@@ -258,23 +280,61 @@ fn contrast_notes(contrast: &Contrast, first: &[&crate::Artefact]) -> Vec<String
     notes
 }
 
-fn control(plan: &ExperimentPlan, arms: &[OfArm<'_>]) -> Option<Control> {
+/// The first arm against its twin, in all that the contrasts are decided on and in delivery.
+fn control(plan: &ExperimentPlan, arms: &[OfArm<'_>], contrasts: &[Contrast]) -> Option<Control> {
     let twin = plan.control().filter(|twin| *twin > 0)?;
     let pairs = pairs(&arms[0], &arms[twin]);
     let effects = effects(plan, (0, twin), &pairs, Metric::CommunicationP99);
-    let headline = effects.first()?;
-    let differs = headline.p.is_some_and(|p| p <= 0.05) && is_shifted(headline);
-    let p = headline.p.map_or("–".to_owned(), |p| format!("{p:.3}"));
-    let said = if differs {
-        format!("the control differs from its twin, p = {p}: {}", headline.said())
+    let used = contrasts.iter().flat_map(|c| c.tests.iter().map(|test| test.metric));
+    let mut used: Vec<Metric> = used.chain([Metric::DeliveredWithin]).collect();
+    if contrasts.is_empty() {
+        used.push(Metric::CommunicationP99);
+    }
+    // What is the same in every run is no test, whichever run is whose.
+    let varies = |effect: &&Effect| {
+        let mut all = effect.baseline.iter().chain(&effect.alternative);
+        let first = all.next().copied();
+        used.contains(&effect.metric) && all.any(|amount| Some(*amount) != first)
+    };
+    let tried: Vec<&Effect> = effects.iter().filter(varies).collect();
+    let ps: Vec<Option<f64>> = tried.iter().map(|effect| effect.p).collect();
+    let ps = holm(&ps);
+    let runs = tried.iter().map(|effect| effect.baseline.len()).min().unwrap_or(pairs.len());
+    let number = f64::from(u32::try_from(tried.len().max(1)).unwrap_or(u32::MAX));
+    let fewest = fewest_runs(0.05 / number);
+    let found: Vec<(&Effect, f64)> = tried
+        .iter()
+        .zip(&ps)
+        .filter_map(|(effect, p)| Some((*effect, (*p).filter(|p| *p <= 0.05)?)))
+        .filter(|(effect, _)| is_shifted(effect))
+        .collect();
+    let can_tell = runs >= fewest;
+    let size = |effect: &Effect| {
+        let lost = effect.infinite_said("the first arm", "its twin");
+        lost.unwrap_or_else(|| format!("{} {}", effect.metric.title(), effect.said()))
+    };
+    let sizes = |some: &mut dyn Iterator<Item = (&Effect, Option<f64>)>| {
+        let p = |p: Option<f64>| p.map_or("–".to_owned(), |p| format!("{p:.3}"));
+        let one = |(effect, of)| format!("{} (p = {})", size(effect), p(of));
+        some.map(one).collect::<Vec<_>>().join("; ")
+    };
+    let said = if !can_tell {
+        format!("the control says nothing: {runs} pairs of runs, below {fewest}")
+    } else if found.is_empty() {
+        let all = sizes(&mut tried.iter().copied().zip(ps.iter().copied()));
+        let all = if all.is_empty() { "nothing varies".to_owned() } else { all };
+        format!("the control shows no difference from its twin: {all}")
     } else {
-        format!("the control shows no difference from its twin, p = {p}: {}", headline.said())
+        let some = sizes(&mut found.iter().map(|(effect, p)| (*effect, Some(*p))));
+        format!("the control differs from its twin: {some}")
     };
     Some(Control {
         baseline_name: plan.arms[0].name.clone(),
         control_name: plan.arms[twin].name.clone(),
-        runs: headline.baseline.len(),
-        differs,
+        runs,
+        can_tell,
+        differs: !found.is_empty(),
+        differs_in: found.iter().map(|(effect, _)| effect.metric).collect(),
         said,
         effects,
     })
@@ -322,8 +382,8 @@ fn verdict(
     };
     let (decision, reason) = if let Some(control) = control.filter(|control| control.differs) {
         let said = format!(
-            "{}. Two arms that are the same differ: by chance in one of twenty experiments, else \
-             the machine changed or trials influence each other; repeat it on a quiet machine",
+            "{}. Two arms that are the same differ: by chance in at most one of twenty \
+             experiments, else the machine changed or trials influence each other; repeat it on a quiet machine",
             control.said
         );
         (Decision::Inconclusive, said)
@@ -347,8 +407,11 @@ fn verdict(
         (Decision::Inconclusive, reasons(&mut of(Decision::Inconclusive)))
     };
     let open = decision == Decision::Inconclusive;
-    let more_runs = of(Decision::Inconclusive).filter_map(|c| c.more_runs).max().filter(|_| open);
-    ComparisonVerdict { decision, reason, fix_first, more_runs }
+    let needed = of(Decision::Inconclusive).filter_map(|c| Some((c.more_runs?, c.runs)));
+    let needed = needed.max().filter(|_| open);
+    let more_runs = needed.map(|(more, _)| more);
+    let blocks_needed = needed.map(|(more, runs)| runs + more);
+    ComparisonVerdict { decision, reason, fix_first, more_runs, blocks_needed }
 }
 
 fn arm_figures(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> ArmFigures {

@@ -141,6 +141,98 @@ fn tiny_plans_are_inconclusive() {
     }
 }
 
+/// What a SWITCH needs is corrected for the family; so is the number of blocks that is named for
+/// one, and these are a new experiment's.
+#[test]
+fn blocks_that_are_needed_are_those_of_a_new_experiment() {
+    let needed = |links: &[&str]| {
+        let arms = links.iter().map(|link| arm("reliable", link, 0.0)).collect();
+        let plan = plan(arms, 5);
+        let of = |arm, block: usize| {
+            let ms =
+                if arm == 0 { [70, 40, 60, 52, 66][block] } else { [40, 42, 38, 41, 39][block] };
+            trial(arm, u32::try_from(block).unwrap(), vec![ms * 1_000_000; 100], 100)
+        };
+        let trials: Vec<TrialFigures> =
+            (0..5).flat_map(|block| (0..links.len()).map(move |arm| of(arm, block))).collect();
+        let found = compare(&plan, &trials);
+        let contrast = found.contrasts[0].clone();
+        assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+        let blocks = contrast.runs + contrast.more_runs.unwrap();
+        let said = format!("a new experiment of about {blocks} blocks");
+        assert!(contrast.reason.contains(&said), "{}", contrast.reason);
+        let all = found.verdict.blocks_needed.unwrap();
+        assert!(comparison_table(&found).contains(&format!("a new experiment of {all} blocks")));
+        blocks
+    };
+    let alone = needed(&["http1", "udp"]);
+    let many: Vec<&str> = "http1 udp quic http2 grpc websocket".split(' ').collect();
+    let among = needed(&many);
+    assert!(among > alone, "{alone} alone, {among} among five");
+}
+
+/// The P99 of 99 messages is the largest of them: nothing is decided on it, and it is said.
+#[test]
+fn few_messages_have_no_p99() {
+    let plan = links(6);
+    for (p99s, decided) in [([80.0, 40.0, 80.0], Decision::Switch), ([40.0; 3], Decision::Keep)] {
+        let mut trials = experiment(9, &plan, &p99s, 1.0);
+        assert_eq!(compare(&plan, &trials).contrasts[0].decision, decided);
+        trials[4].communication.sorted.pop();
+        (trials[4].counts.reached, trials[4].counts.published) = (99, 99);
+        (trials[4].counts.delivered, trials[4].counts.within) = (99, 99);
+        let found = compare(&plan, &trials);
+        let contrast = &found.contrasts[0];
+        assert_eq!(contrast.decision, Decision::Inconclusive, "{}", contrast.reason);
+        assert!(contrast.reason.contains("99 messages only"), "{}", contrast.reason);
+        assert!(found.notes.iter().any(|n| n.contains("P99 is its largest")), "{:?}", found.notes);
+    }
+}
+
+/// The control has an eye on all that is decided on, and on delivery.
+#[test]
+fn the_control_looks_at_delivery() {
+    let plan = links(6);
+    let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+    for trial in trials.iter_mut().filter(|trial| trial.arm == 2) {
+        trial.counts.within = 95 - u64::from(trial.block % 3);
+    }
+    let control = compare(&plan, &trials).control.unwrap();
+    assert!(control.differs && control.can_tell, "{}", control.said);
+    assert_eq!(control.differs_in, [Metric::DeliveredWithin]);
+    assert!(control.said.contains("delivered within the limit"), "{}", control.said);
+}
+
+/// Without runs there is no "no difference".
+#[test]
+fn a_control_of_few_runs_says_nothing() {
+    for (blocks, pairs) in [(6, 0), (6, 3), (3, 3)] {
+        let plan = links(blocks);
+        let mut trials = experiment(9, &plan, &[60.0, 40.0, 60.0], 1.0);
+        trials.retain(|trial| trial.arm != 2 || trial.block < pairs);
+        let control = compare(&plan, &trials).control.unwrap();
+        assert!(!control.can_tell && !control.differs);
+        let said = format!("the control says nothing: {pairs} pairs of runs, below 4");
+        assert_eq!(control.said, said);
+    }
+}
+
+/// METHOD 19: an experiment of QoS without loss decides nothing, whatever it is sure of.
+#[test]
+fn qos_without_loss_stays_undecided() {
+    let of = |loss: f64| {
+        let arms = vec![arm("best-effort", "http1", loss), arm("reliable", "http1", loss)];
+        let plan = plan(arms, 6);
+        compare(&plan, &experiment(9, &plan, &[90.0; 2], 1.0))
+    };
+    let (without, with) = (of(0.0), of(0.01));
+    for found in [&without, &with] {
+        assert_eq!(found.contrasts[0].decision, Decision::Keep);
+        assert_eq!(found.verdict.decision, Decision::Inconclusive);
+    }
+    assert_eq!((without.exit_code(), with.exit_code()), (3, 0));
+}
+
 /// Must show: the same seed and records, in any order, give the same bytes.
 #[test]
 fn order_makes_no_difference() {
@@ -179,6 +271,10 @@ fn lost_messages_are_infinite() {
     assert_eq!(json["contrasts"][0]["effects"][0]["alternative"][0], "inf");
     assert_eq!(json["contrasts"][0]["effects"][0]["gain"], "-inf");
     assert!(comparison_table(&found).contains("lost"), "{}", comparison_table(&found));
+    let said = "udp instead of http1: P99 communication is lost with udp (more than 1 % of the \
+                messages) and ";
+    assert!(contrast.reason.contains(said), "{}", contrast.reason);
+    assert!(contrast.reason.contains(" ms with http1"), "{}", contrast.reason);
     // Lost on both sides: nothing is known of the difference, and nothing is made up.
     for trial in trials.iter_mut().filter(|trial| trial.arm != 1) {
         trial.communication.sorted.drain(..3);
@@ -186,6 +282,29 @@ fn lost_messages_are_infinite() {
     let found = compare(&plan, &trials);
     assert_eq!(found.verdict.decision, Decision::Inconclusive);
     assert_eq!(found.contrasts[0].headline_effect().unwrap().gain, None);
+    let reason = &found.contrasts[0].reason;
+    assert!(reason.contains("P99 communication is lost with both"), "{reason}");
+}
+
+/// Of a condition, too: no gain is "everything", none is minus infinity shorter.
+#[test]
+fn a_lost_quantile_is_said_in_words() {
+    let plan = plan(vec![arm("best-effort", "http1", 0.0), arm("best-effort", "http1", 0.02)], 6);
+    let mut trials = experiment(9, &plan, &[40.0; 2], 1.0);
+    for trial in &mut trials {
+        if trial.arm == 1 && trial.block > 0 {
+            trial.communication.sorted.drain(..3);
+        }
+        trial.from_publication = Some(trial.communication.clone());
+    }
+    let said = compare(&plan, &trials).contrasts[0].said();
+    for text in [
+        "P99 from publication is lost with 2 % loss in 5 of 6 runs (more than 1 % of the messages)",
+        " ms with 0 % loss: a difference",
+    ] {
+        assert!(said.contains(text), "{said}");
+    }
+    assert!(!said.contains('∞') && !said.contains("shorter"), "{said}");
 }
 
 /// The upper bound of a shift leaves the largest differences out. Runs that lost their P99 are among
@@ -453,10 +572,27 @@ fn rates_have_rate_effects() {
     let at =
         |rate_hz: f64| Arm { rate_hz, name: format!("{rate_hz}"), ..arm("reliable", "http1", 0.0) };
     let plan = plan(vec![at(1.0), at(100.0)], 6);
-    let found = compare(&plan, &experiment(2, &plan, &[60.0, 30.0], 2.0));
+    let trials = experiment(2, &plan, &[60.0, 30.0], 2.0);
+    let found = compare(&plan, &trials);
     let contrast = &found.contrasts[0];
     assert_eq!((contrast.factor, contrast.effect), (Factor::Rate, "rate effect"));
     assert!(contrast.differs);
+    // It is one of each call, so of P50; P99 beside it, when there is one.
+    assert_eq!(contrast.headline, Metric::CommunicationP50);
+    let tested: Vec<Metric> = contrast.tests.iter().map(|test| test.metric).collect();
+    assert_eq!(tested, [Metric::CommunicationP50, Metric::CommunicationP99]);
+    assert!(contrast.said().contains("P50 communication is") && contrast.said().contains("P99"));
+    let mut few = trials;
+    for trial in few.iter_mut().filter(|trial| trial.arm == 0) {
+        // 18 messages, one of which is far off: that says nothing of the rate.
+        trial.communication.sorted = trial.communication.sorted[40..58].to_vec();
+        trial.communication.sorted[17] = 900_000_000;
+        (trial.counts.reached, trial.counts.published) = (18, 18);
+    }
+    let few = compare(&plan, &few);
+    let of_few = &few.contrasts[0];
+    assert_eq!(of_few.tests.len(), 1);
+    assert!(of_few.differs && !of_few.said().contains("P99"), "{}", of_few.said());
     let effect = found.artefacts.iter().find(|a| a.kind == ArtefactKind::RateEffect).unwrap();
     assert_eq!(effect.state, State::Found);
     assert!(effect.evidence.contains("no link effect"), "{}", effect.evidence);

@@ -73,8 +73,8 @@ pub fn comparison_table(comparison: &Comparison) -> String {
         wrapped(&mut out, &format!("fix first: {fix}"));
     }
     wrapped(&mut out, &format!("{}: {}", verdict.decision.name(), verdict.reason));
-    if let Some(more) = verdict.more_runs {
-        wrapped(&mut out, &format!("{more} more blocks are needed, as far as these tell"));
+    if let Some(blocks) = verdict.blocks_needed {
+        wrapped(&mut out, &needed(blocks));
     }
     out
 }
@@ -88,8 +88,8 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     for fix in &verdict.fix_first {
         put(&mut out, &format!("- fix first: {}", cell(fix)));
     }
-    if let Some(more) = verdict.more_runs {
-        put(&mut out, &format!("- {more} more blocks are needed, as far as these tell"));
+    if let Some(blocks) = verdict.blocks_needed {
+        put(&mut out, &format!("- {}", needed(blocks)));
     }
     put(
         &mut out,
@@ -158,6 +158,10 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         }
     }
     out
+}
+
+fn needed(blocks: usize) -> String {
+    format!("a new experiment of {blocks} blocks is needed, as far as this one tells")
 }
 
 fn title(contrast: &Contrast) -> String {

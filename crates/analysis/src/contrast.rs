@@ -32,6 +32,20 @@ impl Decision {
     }
 }
 
+/// A test of one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tested {
+    /// Of what.
+    pub metric: Metric,
+    /// p, corrected for all tests.
+    pub p: Option<f64>,
+    /// Whether it differs.
+    pub differs: bool,
+}
+
+/// Fewer messages have no P99 but their largest value.
+pub(crate) const FEWEST_FOR_P99: usize = 100;
+
 /// Two arms that differ in one factor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
@@ -56,8 +70,12 @@ pub struct Contrast {
     /// Blocks that both arms have: runs a side.
     pub runs: usize,
     /// What is decided on: P99 of the communication; where QoS or loss differ, P99 from
-    /// publication, since their effect lies before the take.
+    /// publication, since their effect lies before the take; where rates differ, P50, since their
+    /// effect is one of each call (METHOD 20).
     pub headline: Metric,
+    /// How many messages the smallest of its trials counts. Below 100 the P99 of a trial is its
+    /// largest value, and nothing is decided on it.
+    pub fewest_messages: Option<usize>,
     /// Each metric; the headline's first.
     pub effects: Vec<Effect>,
     /// The confidence of the lower bound that a SWITCH has to pass: 95 %, shared among all
@@ -69,13 +87,16 @@ pub struct Contrast {
     /// that reached the gateway's host. A SWITCH must not lose more than the plan's
     /// `delivery_margin`, for sure; `null`: too few runs.
     pub delivery_lower: Option<Amount>,
-    /// The headline differs: p, corrected for all contrasts (S. Holm, 1979), is 0.05 at most; the
+    /// The headline differs, or where rates differ the P99 of trials of 100 messages or more: p,
+    /// corrected for all that is tested in all contrasts (S. Holm, 1979), is 0.05 at most; the
     /// two-sided 95 % interval of the shift leaves 0 out, since one run that is far off moves a
     /// mean; and of 6 blocks or more, the sign-flip test within blocks says the same. So alike arms
     /// are called different in less than 5 % of experiments.
     pub differs: bool,
-    /// That p.
+    /// That p of the headline.
     pub p_corrected: Option<f64>,
+    /// What is tested, the headline first.
+    pub tests: Vec<Tested>,
     /// The lower bound, as for a SWITCH, of the gain that is left when both arms are without the
     /// artefacts that can be put right; `null` when the baseline has none, when it was not examined
     /// (where QoS or loss differ), or with too few runs.
@@ -87,8 +108,9 @@ pub struct Contrast {
     pub decision: Decision,
     /// Why, in a sentence.
     pub reason: String,
-    /// Runs a side that are still needed, for a chance of 80 %; `null`: decided, or no number
-    /// would do.
+    /// How many runs a side more than these a new experiment needs, for a chance of 80 %; `null`:
+    /// decided, or no number would do. Going on with this one until it looks decided would find
+    /// what isn't there.
     pub more_runs: Option<usize>,
 }
 
@@ -141,9 +163,26 @@ pub(crate) fn headline(factor: Factor, pairs: &[(&TrialFigures, &TrialFigures)])
     };
     if before_the_take && !pairs.is_empty() && pairs.iter().all(known) {
         Metric::FromPublicationP99
+    } else if factor == Factor::Rate {
+        Metric::CommunicationP50
     } else {
         Metric::CommunicationP99
     }
+}
+
+/// The metrics that are tested: of rates, the P99 beside the P50, where it is one.
+fn tested(factor: Factor, pairs: &[(&TrialFigures, &TrialFigures)]) -> Vec<Metric> {
+    let mut metrics = vec![headline(factor, pairs)];
+    let p99 = Metric::CommunicationP99;
+    if factor == Factor::Rate && fewest(p99, pairs).is_some_and(|n| n >= FEWEST_FOR_P99) {
+        metrics.push(p99);
+    }
+    metrics
+}
+
+/// How many messages the smallest of these trials counts for a metric.
+fn fewest(metric: Metric, pairs: &[(&TrialFigures, &TrialFigures)]) -> Option<usize> {
+    pairs.iter().flat_map(|(a, b)| [a, b]).filter_map(|trial| metric.counted(trial)).min()
 }
 
 /// One contrast, of `family` ones of its factor, not corrected yet.
@@ -175,11 +214,16 @@ pub(crate) fn contrast(
         condition: factor.condition(arm_a),
         runs: worse.len(),
         headline,
+        fewest_messages: fewest(headline, &pairs),
         switch_confidence,
         switch_lower: lower(&worse, &better),
         delivery_lower: delivery_lower(&pairs),
         differs: false,
         p_corrected: None,
+        tests: tested(factor, &pairs)
+            .into_iter()
+            .map(|metric| Tested { metric, p: None, differs: false })
+            .collect(),
         mended_lower: None,
         mended_upper: None,
         decision: Decision::Inconclusive,
@@ -241,13 +285,19 @@ impl Contrast {
         let Some(effect) = self.headline_effect().cloned() else { return };
         let margin = float(plan.margin_ns);
         let margin_said = maybe(Some(plan.margin_ns));
-        let what = format!(
-            "{} instead of {} gains {} at {}",
-            self.alternative_level,
-            self.baseline_level,
-            effect.said(),
-            effect.metric.title()
-        );
+        let (from, to) = (&self.baseline_level, &self.alternative_level);
+        let what = match (effect.infinite_said(from, to), effect.gain) {
+            (Some(said), _) => format!("{to} instead of {from}: {said}"),
+            (None, None) => format!(
+                "{to} instead of {from}: {} is lost with both, which leaves the gain open",
+                effect.metric.title()
+            ),
+            (None, Some(_)) => format!(
+                "{to} instead of {from} gains {} at {}",
+                effect.said(),
+                effect.metric.title()
+            ),
+        };
         let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
         let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
         let within = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 < margin);
@@ -272,6 +322,11 @@ impl Contrast {
                 "{} runs a side: below {} nothing can be shown at 5 %",
                 self.runs,
                 fewest_runs(0.05)
+            );
+        } else if let Some(n) = self.too_few_for_p99() {
+            self.reason = format!(
+                "{what}, but a trial has {n} messages only: below {FEWEST_FOR_P99} its P99 is its \
+                 largest value, and nothing is decided on that; longer trials"
             );
         } else if beyond(self.switch_lower) && !first.is_empty() && self.mended_lower.is_none() {
             self.reason = format!(
@@ -333,12 +388,20 @@ impl Contrast {
         } else {
             let (worse, better) = effect.sides();
             let moments = Moments::of(&worse).zip(Moments::of(&better));
-            let needed = moments.and_then(|(a, b)| runs_needed(&a, &b, margin));
+            let needed = moments.and_then(|(a, b)| {
+                // A SWITCH has to pass the bound that is corrected for the family.
+                let switch = a.mean - b.mean > margin;
+                let confidence = if switch { self.switch_confidence } else { 0.95 };
+                runs_needed(&a, &b, margin, confidence)
+            });
             // What is not decided by as many as should do needs more than that.
             let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
             self.more_runs = more;
             let hint = match more {
-                Some(more) => format!("about {more} more runs a side would decide (4 of 5 times)"),
+                Some(more) => format!(
+                    "a new experiment of about {} blocks would decide (4 of 5 times)",
+                    self.runs + more
+                ),
                 None if moments.is_none() => {
                     "quantiles were lost in some runs, which leaves them open: longer runs or less \
                      loss"
@@ -350,43 +413,53 @@ impl Contrast {
         }
     }
 
+    /// How many messages its smallest trial has, when they are too few for the P99 that would be
+    /// decided on.
+    pub(crate) fn too_few_for_p99(&self) -> Option<usize> {
+        let p99 = matches!(self.headline, Metric::CommunicationP99 | Metric::FromPublicationP99);
+        self.fewest_messages.filter(|n| p99 && *n < FEWEST_FOR_P99)
+    }
+
+    /// How large an effect is, and in which direction.
+    fn size_said(&self, effect: &Effect) -> String {
+        let (base, to) = (&self.baseline_level, &self.alternative_level);
+        let title = effect.metric.title();
+        let gain = match (effect.infinite_said(base, to), effect.gain) {
+            (Some(said), _) => return said,
+            (None, None) => return format!("{title} is lost with {base} and with {to}"),
+            (None, Some(gain)) => gain.0,
+        };
+        let (size, which) =
+            (effect.metric.said_gain(gain.abs()), if gain < 0.0 { "longer" } else { "shorter" });
+        let bound = |bound: Amount, least: &str| {
+            let finite = bound.0.is_finite().then(|| gain_said(effect.metric, Some(bound)));
+            finite.map_or("no bound".to_owned(), |ns| format!("{least} {ns}"))
+        };
+        let bounds = match (effect.gain_lower, effect.gain_upper) {
+            (Some(lo), Some(hi)) => format!(
+                " (one-sided 95 %: shorter by {}, {})",
+                bound(lo, "at least"),
+                bound(hi, "at most")
+            ),
+            _ => String::new(),
+        };
+        format!("with {to}, {title} is {size} {which} than with {base}{bounds}")
+    }
+
     /// As what it is: of a condition, that nobody can choose, an effect and no verdict.
     pub fn said(&self) -> String {
-        let Some(effect) = self.headline_effect() else { return self.reason.clone() };
-        match self.factor {
-            Factor::Link => self.reason.clone(),
-            Factor::Qos | Factor::Loss | Factor::Rate | Factor::Payload => {
-                let base = &self.baseline_level;
-                let size = match effect.gain.map(|gain| gain.0) {
-                    None => format!("open against {base}: lost with both"),
-                    Some(f64::INFINITY) => format!("not lost, as it is with {base}"),
-                    Some(f64::NEG_INFINITY) => format!("lost, which it is not with {base}"),
-                    Some(gain) => {
-                        let size = effect.metric.said_gain(gain.abs());
-                        let which = if gain < 0.0 { "longer" } else { "shorter" };
-                        format!("{size} {which} than with {base}")
-                    }
-                };
-                let p = self.p_corrected.map_or("–".to_owned(), |p| format!("{p:.3}"));
-                let shown = if self.differs { "a difference" } else { "no difference shown" };
-                let bounds = match (effect.gain_lower, effect.gain_upper) {
-                    (Some(lo), Some(hi)) => format!(
-                        " (one-sided 95 %: shorter by at least {}, at most {})",
-                        gain_said(effect.metric, Some(lo)),
-                        gain_said(effect.metric, Some(hi))
-                    ),
-                    _ => String::new(),
-                };
-                let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
-                format!(
-                    "{}: with {}, {} is {size}{bounds}: {shown} (p = {p}, corrected \
-                     for all contrasts){no_link}",
-                    self.effect,
-                    self.alternative_level,
-                    effect.metric.title()
-                )
-            }
+        if self.factor == Factor::Link || self.headline_effect().is_none() {
+            return self.reason.clone();
         }
+        let one = |test: &Tested| {
+            let p = test.p.map_or("–".to_owned(), |p| format!("{p:.3}"));
+            let shown = if test.differs { "a difference" } else { "no difference shown" };
+            let size = self.size_said(self.effect_of(test.metric)?);
+            Some(format!("{size}: {shown} (p = {p}, corrected for all contrasts)"))
+        };
+        let said: Vec<String> = self.tests.iter().filter_map(one).collect();
+        let no_link = if self.factor == Factor::Qos { "" } else { "; no link effect" };
+        format!("{}: {}{no_link}", self.effect, said.join("; "))
     }
 }
 
@@ -406,25 +479,48 @@ pub(crate) fn is_shifted(effect: &Effect) -> bool {
 /// From so many blocks on, the sign-flip test can say anything at 5 % (METHOD 16).
 const PAIRED: usize = 6;
 
-/// Corrects the p of all contrasts for their number (S. Holm, 1979).
-pub(crate) fn correct(contrasts: &mut [Contrast]) {
-    let p = |contrast: &Contrast| contrast.headline_effect().and_then(|effect| effect.p);
+/// The p of several tests, corrected for their number (S. Holm, 1979), in their order; a test
+/// without a p is none.
+pub(crate) fn holm(ps: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(f64, usize)> =
-        contrasts.iter().enumerate().filter_map(|(i, c)| Some((p(c)?, i))).collect();
+        ps.iter().enumerate().filter_map(|(i, p)| Some(((*p)?, i))).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut corrected = vec![None; ps.len()];
     let mut largest: f64 = 0.0;
     let mut left = f64::from(u32::try_from(order.len()).unwrap_or(u32::MAX));
     for (p, i) in order {
         largest = largest.max((p * left).min(1.0));
         left -= 1.0;
-        contrasts[i].p_corrected = Some(largest);
+        corrected[i] = Some(largest);
+    }
+    corrected
+}
+
+/// Corrects the p of all that is tested in all contrasts for their number.
+pub(crate) fn correct(contrasts: &mut [Contrast]) {
+    let p = |contrast: &Contrast, metric| contrast.effect_of(metric).and_then(|effect| effect.p);
+    let of = |contrast: &Contrast| -> Vec<Option<f64>> {
+        contrast.tests.iter().map(|test| p(contrast, test.metric)).collect()
+    };
+    let ps: Vec<Option<f64>> = contrasts.iter().flat_map(of).collect();
+    let mut corrected = holm(&ps).into_iter();
+    for contrast in contrasts {
         let agree = |effect: &Effect| {
             let paired =
                 effect.baseline.len() < PAIRED || effect.p_paired.is_some_and(|p| p <= 0.05);
             is_shifted(effect) && paired
         };
-        let agree = contrasts[i].headline_effect().is_some_and(agree);
-        contrasts[i].differs = largest <= 0.05 && agree;
+        let agrees: Vec<bool> = contrast
+            .tests
+            .iter()
+            .map(|test| contrast.effect_of(test.metric).is_some_and(agree))
+            .collect();
+        for (test, agrees) in contrast.tests.iter_mut().zip(agrees) {
+            test.p = corrected.next().flatten();
+            test.differs = agrees && test.p.is_some_and(|p| p <= 0.05);
+        }
+        contrast.p_corrected = contrast.tests.first().and_then(|test| test.p);
+        contrast.differs = contrast.tests.iter().any(|test| test.differs);
     }
 }
 

@@ -101,6 +101,11 @@ impl Metric {
         (sample.of > 0).then_some(sample)
     }
 
+    /// How many messages its quantile is of; `None` where it has none.
+    pub(crate) fn counted(self, trial: &TrialFigures) -> Option<usize> {
+        self.sample(trial).map(|sample| sample.of)
+    }
+
     /// Of one trial: ns, which may be infinite, or a share.
     #[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2⁵²")]
     pub(crate) fn of(self, trial: &TrialFigures) -> Option<f64> {
@@ -266,6 +271,33 @@ impl Effect {
         })
     }
 
+    /// A gain that is infinite is no length: which side is lost, how often, and what the other one
+    /// has. `None` for one that is finite or open.
+    ///
+    /// "P99 communication is lost with http1 in 5 of 6 runs (more than 1 % of the messages) and
+    /// 12.30 ms with udp".
+    pub(crate) fn infinite_said(&self, baseline: &str, alternative: &str) -> Option<String> {
+        let gain = self.gain.filter(|gain| gain.0.is_infinite())?.0;
+        let sides = [(&self.baseline, baseline), (&self.alternative, alternative)];
+        let [lost, kept] = if gain > 0.0 { sides } else { [sides[1], sides[0]] };
+        let n = lost.0.iter().filter(|run| run.0.is_infinite()).count();
+        let runs = match lost.0.len() {
+            of if of == n => String::new(),
+            of => format!(" in {n} of {of} runs"),
+        };
+        let part = if self.metric.quantile() == 500 { "half" } else { "1 %" };
+        let mut others: Vec<f64> = kept.0.iter().map(|run| run.0).collect();
+        others.sort_by(f64::total_cmp);
+        let middle = others.get(others.len().checked_sub(1)? / 2)?;
+        Some(format!(
+            "{} is lost with {}{runs} (more than {part} of the messages) and {} with {}",
+            self.metric.title(),
+            lost.1,
+            self.metric.said(*middle),
+            kept.1
+        ))
+    }
+
     /// In how many of how many baseline runs the quantile was lost, unless it was lost in every run
     /// of the alternative, too; `None` when in none.
     ///
@@ -281,6 +313,7 @@ impl Effect {
     /// "1.2 ms (95 %: 0.9 ms to 1.6 ms)".
     pub fn said(&self) -> String {
         let bound = |bound: Option<Amount>| match bound {
+            Some(bound) if bound.0.is_infinite() => "no bound, since runs were lost".to_owned(),
             Some(bound) => self.metric.said_gain(bound.0),
             None => "no bound".to_owned(),
         };

@@ -48,7 +48,7 @@ pub use compare::{
 };
 pub use comparison_text::{comparison_markdown, comparison_table};
 pub use composition::Near;
-pub use contrast::{Contrast, Decision};
+pub use contrast::{Contrast, Decision, Tested};
 pub use course::{Course, Gap, Point, courses};
 pub use csv_text::{glass_csv, traces_csv};
 pub use decompose::{Decomposition, Defect, LegTime, decompose};

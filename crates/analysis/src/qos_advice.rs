@@ -7,7 +7,7 @@ use crate::experiment::{ExperimentPlan, Factor};
 use crate::trial::TrialFigures;
 use crate::units::maybe;
 use hopwatch_model::Ns;
-use hopwatch_stats::{proportion_interval_of_runs, quantile};
+use hopwatch_stats::{Shift, proportion_interval_of_runs, quantile};
 use serde::Serialize;
 
 /// Beyond this many times the median, and [`LEAST`] more, the way through DDS isn't usual.
@@ -50,8 +50,8 @@ pub struct QosFigures {
 /// in order. Without loss, or with BEST_EFFORT, they are the machine's own: compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Late {
-    /// From this time on a message is late: ten times the median and 5 ms more; `null` without a
-    /// median.
+    /// From this time on a message is late, whichever QoS it has: ten times the median of the slower
+    /// one, and 5 ms more than it at least; `null` without a median.
     pub from_ns: Option<Ns>,
     /// How many.
     pub n: usize,
@@ -83,7 +83,7 @@ pub struct QosComparison {
 }
 
 impl QosFigures {
-    fn of(qos: &str, arm: &str, trials: &[&TrialFigures]) -> Self {
+    fn of(qos: &str, arm: &str, trials: &[&TrialFigures], from: Option<Ns>) -> Self {
         let sum = |of: fn(&TrialFigures) -> u64| trials.iter().map(|trial| of(trial)).sum();
         let runs = |of: fn(&TrialFigures) -> u64| {
             let each: Vec<(u64, u64)> =
@@ -93,6 +93,7 @@ impl QosFigures {
         let mut ros: Vec<Ns> =
             trials.iter().flat_map(|trial| trial.ros.sorted.iter().copied()).collect();
         ros.sort_unstable();
+        let late = Late::of(&ros, from);
         Self {
             qos: qos.to_owned(),
             arm: arm.to_owned(),
@@ -105,7 +106,7 @@ impl QosFigures {
             delivered_ci: runs(|trial| trial.counts.delivered),
             ros_p50_ns: quantile(&ros, 500),
             ros_p99_ns: quantile(&ros, 990),
-            late: Late::of(&ros),
+            late,
         }
     }
 
@@ -124,9 +125,7 @@ impl QosFigures {
 
 impl Late {
     /// Of all times through DDS, ascending.
-    fn of(ros: &[Ns]) -> Self {
-        let from = quantile(ros, 500)
-            .map(|middle| middle.max(0).saturating_mul(TIMES).max(middle.saturating_add(LEAST)));
+    fn of(ros: &[Ns], from: Option<Ns>) -> Self {
         let late = from.map_or(&ros[..0], |from| &ros[ros.partition_point(|ns| *ns < from)..]);
         Self {
             from_ns: from,
@@ -178,8 +177,9 @@ pub(crate) fn qos_comparison(
     of_b: &OfArm<'_>,
 ) -> QosComparison {
     let (a, b) = (&plan.arms[contrast.baseline], &plan.arms[contrast.alternative]);
-    let baseline = QosFigures::of(&a.qos, &a.name, of_a);
-    let alternative = QosFigures::of(&b.qos, &b.name, of_b);
+    let from = [of_a, of_b].into_iter().filter_map(|trials| late_from(trials)).max();
+    let baseline = QosFigures::of(&a.qos, &a.name, of_a, from);
+    let alternative = QosFigures::of(&b.qos, &b.name, of_b, from);
     let (reliable, best) =
         if baseline.is_reliable() { (&baseline, &alternative) } else { (&alternative, &baseline) };
     // Positive when RELIABLE delivers more.
@@ -188,7 +188,9 @@ pub(crate) fn qos_comparison(
         let (lower, upper) = (effect.gain_lower?.0, effect.gain_upper?.0);
         Some(if baseline.is_reliable() { (-upper, -lower) } else { (lower, upper) })
     };
-    let (sensor_stream, command) = advise(plan, plan.ros_loss(a), reliable, best, &gain);
+    let (of_reliable, of_best) = if baseline.is_reliable() { (of_a, of_b) } else { (of_b, of_a) };
+    let held = from.is_some_and(|from| holds_back(of_reliable, of_best, from));
+    let (sensor_stream, command) = advise(plan, plan.ros_loss(a), (reliable, best), held, &gain);
     QosComparison {
         condition: Factor::Qos.condition(a),
         loss: plan.ros_loss(a),
@@ -199,12 +201,37 @@ pub(crate) fn qos_comparison(
     }
 }
 
+/// From when on a message of these trials is late.
+fn late_from(trials: &[&TrialFigures]) -> Option<Ns> {
+    let mut ros: Vec<Ns> = trials.iter().flat_map(|t| t.ros.sorted.iter().copied()).collect();
+    ros.sort_unstable();
+    let middle = quantile(&ros, 500)?;
+    Some(middle.max(0).saturating_mul(TIMES).max(middle.saturating_add(LEAST)))
+}
+
+/// Whether more of RELIABLE's messages are late, by runs: the lower bound of the difference of their
+/// shares, one-sided 95 %, is above 0. Counts over all runs would make one bad run a rule.
+#[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+fn holds_back(reliable: &[&TrialFigures], best: &[&TrialFigures], from: Ns) -> bool {
+    let shares = |trials: &[&TrialFigures]| -> Vec<f64> {
+        let times = trials.iter().map(|trial| &trial.ros.sorted).filter(|ros| !ros.is_empty());
+        let share = |ros: &Vec<Ns>| {
+            let late = ros.len() - ros.partition_point(|ns| *ns < from);
+            late as f64 / ros.len() as f64
+        };
+        times.map(share).collect()
+    };
+    Shift::unpaired(&shares(reliable), &shares(best), 0.95, 0.95)
+        .and_then(|shift| shift.lower)
+        .is_some_and(|lower| lower > 0.0)
+}
+
 /// For a sensor stream and for commands.
 fn advise(
     plan: &ExperimentPlan,
     loss: f64,
-    reliable: &QosFigures,
-    best: &QosFigures,
+    (reliable, best): (&QosFigures, &QosFigures),
+    held: bool,
     gain: &dyn Fn(Metric) -> Option<(f64, f64)>,
 ) -> (String, String) {
     let limit = maybe(Some(plan.limit_ns));
@@ -219,7 +246,6 @@ fn advise(
         return (none.clone(), none);
     }
     let more_in_time = gain(Metric::DeliveredWithin);
-    let held = reliable.late.n > best.late.n;
     let sensor = match more_in_time {
         Some((lower, _)) if lower > 0.0 && !held => format!(
             "RELIABLE: it delivers more within {limit} ({} against {}) and holds nothing back: {}",

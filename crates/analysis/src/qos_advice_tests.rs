@@ -94,6 +94,30 @@ fn too_few_losses_show_no_gain() {
     );
 }
 
+/// One bad run is no rule, and the same time is late with both.
+#[test]
+fn what_holds_back_is_told_by_runs() {
+    let late: &[Ns] = &[53; 200];
+    let odd = both(
+        0.05,
+        |block| run(0, block, 30, &[]),
+        |block| run(1, block, 1, if block == 3 { late } else { &[] }),
+    );
+    assert!(odd.sensor_stream.starts_with("RELIABLE: "), "{}", odd.sensor_stream);
+    // Of a QoS that is ten times slower throughout, few are late by its own measure.
+    let slow = both(
+        0.05,
+        |block| run(0, block, 30, &[60]),
+        |block| {
+            let mut slow = run(1, block, 1, &[60, 70]);
+            slow.ros.sorted.iter_mut().filter(|ns| **ns < 5 * MS).for_each(|ns| *ns = 8 * MS);
+            slow
+        },
+    );
+    assert_eq!(slow.baseline.late.from_ns, slow.alternative.late.from_ns);
+    assert_eq!((slow.baseline.late.n, slow.baseline.late.from_ns), (0, Some(80 * MS)));
+}
+
 /// The interval is that of runs: losses in one run only are worth less than as many everywhere.
 #[test]
 fn runs_that_differ_widen_the_interval() {

@@ -6,9 +6,11 @@
 //!    bound): nothing at all can gain more.
 //! 2. The transport's P99 is: what lies between the programs, connections included. Another
 //!    transport leaves the overhead inside them as it is. That holds while messages don't queue.
-//! 3. The requirements are met with HTTP, and in every one of at least 30 messages what is known
-//!    to be HTTP's was below the margin. Too few messages for a P99 bound; so it is said for what
-//!    part of all messages it is shown.
+//! 3. The requirements are met with the link, and in every one of at least 30 messages (as many as
+//!    they are worth, if they depend on each other) what is known to be the link's was below the
+//!    margin. Too few messages for a P99 bound; so it is said for what part of all messages it is
+//!    shown. A run has to know the AI service's own time for it, and its messages must not queue; a
+//!    table that was published (S1) says neither, and that is said.
 
 use crate::budget::Budget;
 use crate::lane::{LaneReport, Row};
@@ -27,6 +29,7 @@ pub const DEFAULT_MARGIN_NS: Ns = 10_000_000;
 const FEWEST: usize = 30;
 
 const KEEP: &str = "KEEP";
+const HTTP: &str = "HTTP";
 
 /// What a single run says on replacing HTTP: KEEP where the short cut applies to every lane, else
 /// INCONCLUSIVE, since a single run compares nothing.
@@ -71,6 +74,10 @@ fn of_lane(lane: &LaneReport, budget: &Budget, margin_ns: Ns) -> Result<String, 
     if lost > 0 {
         return Err(format!("{lost} messages were lost behind the take, which takes forever"));
     }
+    let link = link_name(&lane.transport);
+    if link != HTTP {
+        return Err(format!("its link is {link}, and nothing is said on HTTP"));
+    }
     let told = !lane.legs.contains_key(&Leg::AiRoundTrip);
     let (all, transport) = (&lane.classes[&Row::Communication], &lane.classes[&Row::Transport]);
     let margin = maybe(Some(margin_ns));
@@ -94,18 +101,36 @@ fn of_lane(lane: &LaneReport, budget: &Budget, margin_ns: Ns) -> Result<String, 
             maybe(all.p50_ns)
         ));
     }
-    let web = &lane.s1.web.summary;
-    let http = if told { transport } else { web };
+    if !told {
+        return Err(
+            "what of the AI call is transport isn't known, since that service doesn't tell \
+                    its own time: let it send Server-Timing"
+                .to_owned(),
+        );
+    }
+    if queued >= margin_ns {
+        return Err(format!(
+            "messages queue (P99 {}): a link that answers sooner shortens the queue, too, by more \
+             than its own time",
+            maybe(Some(queued))
+        ));
+    }
     required(&Facts {
         communication: all.mean_ns,
         total: &lane.classes[&Row::Total],
-        http,
-        http_name: if told { "the transport" } else { "the web call" },
+        http: transport,
+        http_name: "the transport",
         overhead: lane.classes[&Row::Overhead].mean_ns,
-        ai_untold: (!told).then_some(lane.s1.ai.summary.mean_ns).flatten(),
+        ai_untold: None,
         budget,
         margin_ns,
     })
+}
+
+/// HTTP, or the link's own name: `udp`.
+fn link_name(transport: &str) -> &str {
+    let link = transport.split_whitespace().next().unwrap_or(transport);
+    if link.is_empty() || link.to_ascii_lowercase().starts_with("http") { HTTP } else { link }
 }
 
 /// What a table of round trips, as S1 published, says: AI call, web call, the rest, and total.
@@ -155,8 +180,12 @@ fn required(facts: &Facts<'_>) -> Result<String, String> {
     else {
         return Err("there is no message".to_owned());
     };
-    if total.n < FEWEST {
-        return Err(format!("n = {}: fewer than {FEWEST} messages show no tail", total.n));
+    // Messages that depend on each other are worth fewer (METHOD 12).
+    let worth = http.n_eff.min(total.n_eff);
+    let worth_said = if worth < http.n { format!(", worth {worth}") } else { String::new() };
+    if worth < FEWEST {
+        let n = total.n;
+        return Err(format!("n = {n}{worth_said}: fewer than {FEWEST} messages show no tail"));
     }
     let limits = [
         ("mean communication", communication, budget.communication_ns),
@@ -179,7 +208,7 @@ fn required(facts: &Facts<'_>) -> Result<String, String> {
         ));
     }
     // All n below: the part p of all messages that are has pⁿ ≥ 5 %.
-    let least = 100.0 * 0.05_f64.powf(1.0 / http.n as f64);
+    let least = 100.0 * 0.05_f64.powf(1.0 / worth as f64);
     let bound = match total.p99_upper_ns {
         Some(bound) => format!("at most {}", maybe(Some(bound))),
         None if upper_bound_rank(total.n, 0.99, 0.95).is_some() => {
@@ -190,7 +219,7 @@ fn required(facts: &Facts<'_>) -> Result<String, String> {
     let mut reason = format!(
         "the requirements are met with HTTP: communication {} < {}, total {} < {} (P99 {}, \
          {bound}). All that is known to be HTTP's is {}: {} on average ({:.2} % of the total), {} \
-         at most, below the margin of {margin} in all {} messages, so in at least {least:.1} % of \
+         at most, below the margin of {margin} in all {} messages{worth_said}, so in at least {least:.1} % of \
          those to come (95 %); nothing is said of its P99",
         duration(communication),
         maybe(Some(budget.communication_ns)),

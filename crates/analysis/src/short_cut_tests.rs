@@ -80,11 +80,21 @@ fn a_missed_requirement_or_a_slow_call_is_not_kept() {
     assert_eq!(verdict.decision, "INCONCLUSIVE");
     assert!(verdict.reason.contains("up to 3.000 ms"), "{}", verdict.reason);
     let mut few = published();
-    few.total.summary.n = 29;
+    (few.total.summary.n, few.total.summary.n_eff) = (29, 29);
     assert_eq!(of(&few, DEFAULT_MARGIN_NS).decision, "INCONCLUSIVE");
 }
 
 fn verdict_of(traces: i64, queue_lost: bool) -> Verdict {
+    kept(traces, |data| {
+        if queue_lost {
+            data.traces[5].outcome = hopwatch_model::Outcome::QueueDropped;
+            data.counters[0].queue_dropped = 1;
+            data.counters[0].finished -= 1;
+        }
+    })
+}
+
+fn kept(traces: i64, change: impl Fn(&mut crate::Dataset)) -> Verdict {
     let mut data = dataset();
     data.clients.clear();
     data.traces = (1..=traces)
@@ -95,11 +105,50 @@ fn verdict_of(traces: i64, queue_lost: bool) -> Verdict {
     let n = u64::try_from(traces).unwrap();
     data.census[0].1.published = n;
     (data.counters[0].taken, data.counters[0].finished) = (n, n);
-    if queue_lost {
-        data.traces[5].outcome = hopwatch_model::Outcome::QueueDropped;
-        (data.counters[0].finished, data.counters[0].queue_dropped) = (n - 1, 1);
-    }
+    change(&mut data);
     report(&data, RunInfo::default(), BTreeMap::new(), &Budget::default()).verdict
+}
+
+/// The third way has the guards of the second, and says nothing of HTTP where there is none.
+#[test]
+fn the_third_way_is_guarded() {
+    use hopwatch_model::Hop;
+    assert_eq!(kept(60, |_| {}).decision, "KEEP");
+    // All messages wait for 20 ms, and everything behind is later by that.
+    let queue = kept(60, |data| {
+        for trace in &mut data.traces {
+            let stamps: Vec<_> = trace.stamps.iter().map(|(hop, s)| (hop, s.clone())).collect();
+            for (hop, stamp) in stamps.into_iter().filter(|(hop, _)| *hop >= Hop::Started) {
+                trace.stamps.set(hop, &stamp.clock, stamp.ns + 20 * MS);
+            }
+        }
+    });
+    assert_eq!(queue.decision, "INCONCLUSIVE", "{}", queue.reason);
+    assert!(queue.reason.contains("messages queue (P99 20."), "{}", queue.reason);
+    let udp = kept(60, |data| {
+        for info in data.lanes.values_mut() {
+            info.transport = "udp".into();
+        }
+    });
+    assert_eq!(udp.decision, "INCONCLUSIVE");
+    assert!(udp.reason.contains("its link is udp"), "{}", udp.reason);
+}
+
+/// 300 messages whose times change slowly are worth fewer: what is shown is less.
+#[test]
+fn messages_that_depend_on_each_other_are_worth_fewer() {
+    let mut table = published();
+    table.web.summary.n_eff = 40;
+    let verdict = verdict_of_table(&table, &Budget::default(), DEFAULT_MARGIN_NS);
+    assert!(
+        verdict.reason.contains("in all 58 messages, worth 40, so in at least 92.8 %"),
+        "{}",
+        verdict.reason
+    );
+    table.total.summary.n_eff = 29;
+    let verdict = verdict_of_table(&table, &Budget::default(), DEFAULT_MARGIN_NS);
+    assert_eq!(verdict.decision, "INCONCLUSIVE");
+    assert!(verdict.reason.contains("worth 29: fewer than 30"), "{}", verdict.reason);
 }
 
 /// A single run: by the whole communication with 299 messages, by the requirement with 60, and

@@ -8,7 +8,7 @@ use crate::page::page;
 use crate::tables::{figure, row, table};
 use crate::words::{probability, sentence, thousands};
 use hopwatch_analysis::{
-    Amount, ArmArtefact, Comparison, Contrast, Factor, Metric, QosFigures, State, maybe,
+    Amount, ArmArtefact, Comparison, Contrast, Decision, Factor, Metric, QosFigures, State, maybe,
 };
 use std::collections::BTreeSet;
 
@@ -60,14 +60,16 @@ fn result(m: &mut Markup, comparison: &Comparison) {
     let verdict = &comparison.verdict;
     let class = if comparison.exit_code() == 0 { "result is-good" } else { "result is-warn" };
     m.within("section", &[("id", &"result"), ("class", &class)], |m| {
-        let said = format!("Must HTTP be replaced? {}", verdict.decision.name());
-        m.element("h2", &[], &said);
+        m.element("h2", &[], &heading(comparison));
         m.element("p", &[], &format!("{}.", sentence(&verdict.reason)));
         for fix in &verdict.fix_first {
             banner(m, false, "Fix first", fix);
         }
-        if let Some(more) = verdict.more_runs {
-            let text = format!("{more} more blocks, as far as these tell (for a chance of 80 %)");
+        if let Some(blocks) = verdict.blocks_needed {
+            let text = format!(
+                "a new experiment of {blocks} blocks, as far as this one tells (for a chance of \
+                 80 %)"
+            );
             banner(m, false, "Still needed", &text);
         }
         if let Some(control) = &comparison.control {
@@ -77,26 +79,36 @@ fn result(m: &mut Markup, comparison: &Comparison) {
                 m.element("p", &[], &format!("{}.", sentence(&control.said)));
             }
         }
-        let choices = comparison.contrasts.iter().filter(|contrast| chosen(contrast));
         list(
             m,
-            choices.map(|contrast| {
-                let (to, from) = (&contrast.alternative_level, &contrast.baseline_level);
-                let word = contrast.decision.name();
-                format!("{word}: {to} instead of {from} ({})", contrast.condition)
-            }),
+            comparison.contrasts.iter().filter(|contrast| contrast.factor == Factor::Link).map(
+                |contrast| {
+                    let (to, from) = (&contrast.alternative_level, &contrast.baseline_level);
+                    let word = contrast.decision.name();
+                    format!("{word}: {to} instead of {from} ({})", contrast.condition)
+                },
+            ),
         );
     });
 }
 
-/// Whether someone can choose between its levels.
-fn chosen(contrast: &Contrast) -> bool {
-    matches!(contrast.factor, Factor::Link | Factor::Qos)
+/// What was asked, and the answer; where no two links were compared, what was, unless the short
+/// cut says something on the one link all the same.
+fn heading(comparison: &Comparison) -> String {
+    let verdict = &comparison.verdict;
+    let of = |factor: Factor| comparison.contrasts.iter().any(|c| c.factor == factor);
+    let links = of(Factor::Link) || comparison.contrasts.is_empty();
+    if links || verdict.decision != Decision::Inconclusive {
+        return format!("Must HTTP be replaced? {}", verdict.decision.name());
+    }
+    let effects = Factor::ALL.into_iter().filter(|factor| of(*factor)).map(Factor::effect);
+    format!("What was compared: {}", effects.collect::<Vec<_>>().join(", "))
 }
 
-/// What is decided on a choice; of a condition, what it does.
+/// What is decided on a link; of anything else, what it does. Which QoS is right is a matter of
+/// use, and told below.
 fn decided(contrast: &Contrast) -> String {
-    if chosen(contrast) {
+    if contrast.factor == Factor::Link {
         format!("{}: {}", contrast.decision.name(), contrast.said())
     } else {
         contrast.said()

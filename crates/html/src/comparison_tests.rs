@@ -125,6 +125,30 @@ fn what_is_open_is_shown_as_open() {
     assert!(html.contains("result is-warn") && text.contains("no bounds: too few runs"), "{text}");
 }
 
+/// No verdict where there is none: which QoS is right is a matter of use.
+#[test]
+fn qos_alone_is_no_verdict_on_http() {
+    let mut plan = plan(6);
+    let mut trials = trials(&plan);
+    trials.retain(|trial| [2, 4].contains(&trial.arm));
+    for trial in &mut trials {
+        // Not below the margin, which would be the short cut.
+        (trial.arm, trial.told) = (trial.arm / 2 - 1, false);
+    }
+    plan.arms = vec![plan.arms[2].clone(), plan.arms[4].clone()];
+    let comparison = compare(&plan, &trials);
+    assert_eq!(comparison.contrasts[0].runs, 6);
+    let html = comparison_html(&comparison);
+    let text = sound(&html);
+    for word in ["SWITCH:", "KEEP:", ">SWITCH<", ">KEEP<"] {
+        assert!(!html.contains(word), "{word}");
+    }
+    assert!(
+        text.contains("What was compared: QoS effect") && !text.contains("Must HTTP"),
+        "{text}"
+    );
+}
+
 #[test]
 fn an_experiment_of_nothing_gives_a_sound_page() {
     let empty = ExperimentPlan { arms: vec![], ..plan(0) };

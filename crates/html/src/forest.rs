@@ -41,7 +41,11 @@ pub(crate) fn gains_chart(m: &mut Markup, id: &str, comparison: &Comparison) {
             name: "control instead of its twin".to_owned(),
             below: "the same arm twice".to_owned(),
             effect,
-            word: if control.differs { "DIFFERS" } else { "no difference shown" },
+            word: match (control.differs, control.can_tell) {
+                (true, _) => "DIFFERS",
+                (false, true) => "no difference shown",
+                (false, false) => "says nothing",
+            },
             class: if control.differs { "forest bad-row" } else { "forest control" },
         }));
     }
@@ -66,8 +70,8 @@ pub(crate) fn delivery_gains_chart(m: &mut Markup, id: &str, comparison: &Compar
 
 fn line_of(contrast: &Contrast, metric: Metric) -> Option<Line<'_>> {
     let effect = contrast.effect_of(metric).filter(|effect| !effect.baseline.is_empty())?;
-    let chosen = matches!(contrast.factor, Factor::Link | Factor::Qos);
-    let word = match (chosen, contrast.differs) {
+    // Which QoS is right is a matter of use: no verdict.
+    let word = match (contrast.factor == Factor::Link, contrast.differs) {
         (true, _) => contrast.decision.name(),
         (false, true) => "differs",
         (false, false) => "no difference shown",
