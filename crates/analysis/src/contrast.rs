@@ -285,19 +285,7 @@ impl Contrast {
         let Some(effect) = self.headline_effect().cloned() else { return };
         let margin = float(plan.margin_ns);
         let margin_said = maybe(Some(plan.margin_ns));
-        let (from, to) = (&self.baseline_level, &self.alternative_level);
-        let what = match (effect.infinite_said(from, to), effect.gain) {
-            (Some(said), _) => format!("{to} instead of {from}: {said}"),
-            (None, None) => format!(
-                "{to} instead of {from}: {} is lost with both, which leaves the gain open",
-                effect.metric.title()
-            ),
-            (None, Some(_)) => format!(
-                "{to} instead of {from} gains {} at {}",
-                effect.said(),
-                effect.metric.title()
-            ),
-        };
+        let what = self.what(&effect);
         let unstable = of_a.iter().chain(of_b).find(|trial| trial.unstable.is_some());
         let beyond = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 > margin);
         let within = |bound: Option<Amount>| bound.is_some_and(|bound| bound.0 < margin);
@@ -386,31 +374,54 @@ impl Contrast {
             self.decision = Decision::Keep;
             self.reason = format!("{what}: less than the margin of {margin_said}, proven");
         } else {
-            let (worse, better) = effect.sides();
-            let moments = Moments::of(&worse).zip(Moments::of(&better));
-            let needed = moments.and_then(|(a, b)| {
-                // A SWITCH has to pass the bound that is corrected for the family.
-                let switch = a.mean - b.mean > margin;
-                let confidence = if switch { self.switch_confidence } else { 0.95 };
-                runs_needed(&a, &b, margin, confidence)
-            });
-            // What is not decided by as many as should do needs more than that.
-            let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
-            self.more_runs = more;
-            let hint = match more {
-                Some(more) => format!(
-                    "a new experiment of about {} blocks would decide (4 of 5 times)",
-                    self.runs + more
-                ),
-                None if moments.is_none() => {
-                    "quantiles were lost in some runs, which leaves them open: longer runs or less \
-                     loss"
-                        .to_owned()
-                }
-                None => "the gain lies about at the margin: no number of runs decides".to_owned(),
-            };
-            self.reason = format!("{what}: on neither side of {margin_said} for sure; {hint}");
+            self.undecided(&effect, &what, plan.margin_ns);
         }
+    }
+
+    /// What was found, in the beginning of a sentence.
+    fn what(&self, effect: &Effect) -> String {
+        let (from, to) = (&self.baseline_level, &self.alternative_level);
+        match (effect.infinite_said(from, to), effect.gain) {
+            (Some(said), _) => format!("{to} instead of {from}: {said}"),
+            (None, None) => format!(
+                "{to} instead of {from}: {} is lost with both, which leaves the gain open",
+                effect.metric.title()
+            ),
+            (None, Some(_)) => format!(
+                "{to} instead of {from} gains {} at {}",
+                effect.said(),
+                effect.metric.title()
+            ),
+        }
+    }
+
+    /// Neither is proven: how many runs might do.
+    fn undecided(&mut self, effect: &Effect, what: &str, margin_ns: Ns) {
+        let (margin, margin_said) = (float(margin_ns), maybe(Some(margin_ns)));
+        let (worse, better) = effect.sides();
+        let moments = Moments::of(&worse).zip(Moments::of(&better));
+        let needed = moments.and_then(|(a, b)| {
+            // A SWITCH has to pass the bound that is corrected for the family.
+            let switch = a.mean - b.mean > margin;
+            let confidence = if switch { self.switch_confidence } else { 0.95 };
+            runs_needed(&a, &b, margin, confidence)
+        });
+        // What is not decided by as many as should do needs more than that.
+        let more = needed.map(|n| n.saturating_sub(self.runs).max(self.runs.div_ceil(2)));
+        self.more_runs = more;
+        let hint = match more {
+            Some(more) => format!(
+                "a new experiment of about {} blocks would decide (4 of 5 times)",
+                self.runs + more
+            ),
+            None if moments.is_none() => {
+                "quantiles were lost in some runs, which leaves them open: longer runs or less \
+                 loss"
+                    .to_owned()
+            }
+            None => "the gain lies about at the margin: no number of runs decides".to_owned(),
+        };
+        self.reason = format!("{what}: on neither side of {margin_said} for sure; {hint}");
     }
 
     /// How many messages its smallest trial has, when they are too few for the P99 that would be

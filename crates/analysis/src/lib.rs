@@ -56,7 +56,10 @@ pub use delivery::{DeliveryGap, Latency, OverPublished, SpanOverPublished, Withi
 pub use effect::{Amount, Effect, Metric, WelchFigures};
 pub use experiment::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, Factor};
 pub use glass::{Glass, GlassTracker};
-pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted, figures};
+pub use lane::{
+    FAILURES, FailureShown, LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted,
+    figures,
+};
 pub use ledger::{Account, LedgerBuilder};
 pub use markdown::markdown;
 pub use network::{Network, NetworkLeg};
