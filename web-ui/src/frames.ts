@@ -229,6 +229,7 @@ const snapshot = object<Snapshot>({
   shadow: nullable(
     object<Shadow>({
       rate_hz: number,
+      stages: list(oneOf("ai", "web")),
       body_bytes: pair(natural),
       current: string,
       links: list(

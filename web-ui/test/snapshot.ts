@@ -127,6 +127,7 @@ export function frame(change: Partial<Snapshot> = {}): string {
     latest: [MESSAGE],
     shadow: {
       rate_hz: 2,
+      stages: ["web"],
       body_bytes: [300, 301],
       current: "http1",
       links: [

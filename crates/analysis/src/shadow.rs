@@ -7,7 +7,7 @@ use hopwatch_stats::{interval_ranks, nearest_rank};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The links beside each other: request and reply to both services, of bodies of one size.
+/// The links beside each other: request and reply to the services that are probed.
 ///
 /// A request without a reply took forever, as a lost message does (METHOD 10): a link that loses
 /// every tenth looks no better for it.
@@ -19,6 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Shadow {
     /// Probes a second, of all links and services together.
     pub rate_hz: f64,
+    /// The services that are probed: both, or only the web service where the AI service is somebody
+    /// else's.
+    #[cfg_attr(feature = "ts", ts(type = "(\"ai\" | \"web\")[]"))]
+    pub stages: Vec<Stage>,
     /// Size of the bodies, in bytes: the smallest and the largest.
     pub body_bytes: (u64, u64),
     /// The link that messages go over, which the others are compared with.
@@ -105,7 +109,7 @@ type Round = BTreeMap<Stage, Option<Ns>>;
 impl Shadow {
     /// `None` without probes. The order of the probes makes no difference.
     pub fn of<'a>(probes: impl IntoIterator<Item = &'a Probe>) -> Option<Self> {
-        let mut rounds: BTreeMap<&str, BTreeMap<u64, Round>> = BTreeMap::new();
+        let mut rounds: BTreeMap<&str, BTreeMap<(&str, u64), Round>> = BTreeMap::new();
         let mut counts: BTreeMap<&str, (usize, usize, u64)> = BTreeMap::new();
         let (mut current, mut stages) = (BTreeSet::new(), BTreeSet::new());
         let (mut rate_hz, mut sizes) = (0.0_f64, (u64::MAX, 0));
@@ -115,7 +119,10 @@ impl Shadow {
             *failed += usize::from(probe.failure.is_some());
             *retries = retries.saturating_add(u64::from(probe.retries));
             let of_link = rounds.entry(&probe.link).or_default();
-            of_link.entry(probe.round).or_default().insert(probe.stage, probe.cost_ns());
+            of_link
+                .entry((&*probe.gateway, probe.round))
+                .or_default()
+                .insert(probe.stage, probe.cost_ns());
             stages.insert(probe.stage);
             if probe.is_current {
                 current.insert(probe.link.as_str());
@@ -142,7 +149,18 @@ impl Shadow {
             (link.change_ns, link.change_ci_ns) = (None, (None, None));
         }
         links.sort_by_key(|link| (link.link != current, link.link.clone()));
-        Some(Self { rate_hz, body_bytes: sizes, current: current.to_owned(), links })
+        let current = current.to_owned();
+        let stages = stages.into_iter().collect();
+        Some(Self { rate_hz, stages, body_bytes: sizes, current, links })
+    }
+
+    /// The services that are probed, in words.
+    pub fn services(&self) -> &'static str {
+        match self.stages.as_slice() {
+            [Stage::Ai] => "the AI service alone",
+            [Stage::Web] => "the web service alone",
+            _ => "both services",
+        }
     }
 
     /// In sentences: what the probes are, then each link.
@@ -150,9 +168,11 @@ impl Shadow {
         let (least, most) = self.body_bytes;
         let size = if least == most { format!("{least}") } else { format!("{least} to {most}") };
         let head = format!(
-            "shadow probes ({} a second, bodies of {size} bytes, both services): what another link \
-             than {} would change, as a hint",
-            self.rate_hz, self.current
+            "shadow probes ({} a second, bodies of {size} bytes, {}): what another link than {} \
+             would change, as a hint",
+            self.rate_hz,
+            self.services(),
+            self.current
         );
         std::iter::once(head)
             .chain(self.links.iter().map(|link| link.said(&self.current)))
@@ -236,6 +256,7 @@ mod tests {
 
     fn probe(round: u64, stage: Stage, link: &str, ns: Ns) -> Probe {
         Probe {
+            gateway: "g".to_owned(),
             round,
             stage,
             link: link.to_owned(),
@@ -274,6 +295,31 @@ mod tests {
         probes.reverse();
         assert_eq!(Shadow::of(&probes), Some(shadow));
         assert_eq!(Shadow::of(&[]), None);
+    }
+
+    #[test]
+    fn rounds_of_two_gateways_are_not_mixed() {
+        // The second one counts from 1, too, and its requests take ten times as long.
+        let again = rounds(20).into_iter().map(|probe| Probe {
+            gateway: "h".to_owned(),
+            round_trip_ns: probe.round_trip_ns + 9 * (probe.round_trip_ns - 1000),
+            ..probe
+        });
+        let probes: Vec<Probe> = rounds(20).into_iter().chain(again).collect();
+        let shadow = Shadow::of(&probes).unwrap();
+        assert_eq!((shadow.links[1].rounds, shadow.links[1].pairs), (40, 40));
+        assert_eq!(shadow.links[1].change_ns, Some(Change::Ns(-800_000)));
+    }
+
+    #[test]
+    fn the_services_that_are_probed_are_said() {
+        let probes = rounds(3);
+        assert_eq!(Shadow::of(&probes).unwrap().services(), "both services");
+        let web: Vec<_> = probes.into_iter().filter(|p| p.stage == Stage::Web).collect();
+        let shadow = Shadow::of(&web).unwrap();
+        assert_eq!((shadow.links[1].rounds, &*shadow.stages), (3, &[Stage::Web][..]));
+        let said = shadow.said().join("\n");
+        assert!(said.contains("300 bytes, the web service alone)"), "{said}");
     }
 
     fn lost(probe: Probe) -> Probe {

@@ -104,6 +104,7 @@ fn other_links_are_shown_with_their_intervals() {
         for (link, cost) in [("http1", 400), ("udp", 250), ("http1-fresh", 900), ("quic", 0)] {
             for stage in [Stage::Ai, Stage::Web] {
                 data.probes.push(Probe {
+                    gateway: String::new(),
                     round,
                     stage,
                     link: link.into(),

@@ -24,10 +24,12 @@ pub(crate) fn shadow_section(m: &mut Markup, shadow: &Shadow) {
         list(m, texts.into_iter().take(1));
         changes_chart(m, "changes", shadow);
         let heads = ["link", "requests", "no reply", "sent again", "cost P50", "P95", "change"];
-        let caption = "Request and reply to both services, connection included, without the \
-                       services' own time; one without a reply takes forever. With 95 % intervals \
-                       of the change";
-        table(m, caption, &heads, |m| {
+        let caption = format!(
+            "Request and reply to {}, connection included, without the service's own time; one \
+             without a reply takes forever. With 95 % intervals of the change",
+            shadow.services()
+        );
+        table(m, &caption, &heads, |m| {
             for link in &shadow.links {
                 m.within("tr", &[], |m| {
                     m.within("th", &[("scope", &"row")], |m| {

@@ -220,6 +220,7 @@ export function shadow() {
   });
   return {
     rate_hz: 2,
+    stages: ["ai", "web"],
     body_bytes: [412, 415],
     current: "http1",
     links: [

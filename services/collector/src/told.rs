@@ -51,7 +51,9 @@ impl Told {
                 What::Client(Box::new(trace))
             }
             (Record::Peer(record), _) => What::Peer(Box::new(PeerExchange::from(*record))),
-            (Record::Probe(probe), _) => What::Probe(probe),
+            (Record::Probe(probe), _) => {
+                What::Probe(Box::new(Probe { gateway: entry.source.clone(), ..*probe }))
+            }
             (record, slot) => What::Word { slot: slot.unwrap_or_default(), record },
         };
         Ok(Self { origin: (entry.source.into(), entry.number), what })

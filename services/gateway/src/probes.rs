@@ -108,6 +108,8 @@ impl Prober {
         let connect = call.connecting.zip(went_out).map(|(began, out)| out.saturating_sub(began));
         let round_trip_ns = call.ended.saturating_sub(from);
         Probe {
+            // Known by the record's source.
+            gateway: String::new(),
             round,
             stage: probed.stage,
             link: probed.kind.name().to_owned(),

@@ -867,6 +867,11 @@ export type Shadow = {
  */
 rate_hz: number, 
 /**
+ * The services that are probed: both, or only the web service where the AI service is somebody
+ * else's.
+ */
+stages: ("ai" | "web")[], 
+/**
  * Size of the bodies, in bytes: the smallest and the largest.
  */
 body_bytes: [number, number], 

@@ -5,6 +5,12 @@ import type { Shadow, ShadowLink } from "../generated/wire";
 import { snapshot } from "../store";
 import { Figure } from "./figure";
 
+const SERVICES: Record<string, string> = {
+  "ai,web": "both services",
+  ai: "the AI service alone",
+  web: "the web service alone",
+};
+
 /** The panel; nothing without probes. */
 export function Links() {
   const shadow = snapshot.value?.shadow ?? null;
@@ -38,11 +44,11 @@ export function Links() {
         </table>
       </section>
       <p class="note">
-        Both services' requests with the body of a message ({count(least)}
-        {least === most ? "" : ` to ${count(most)}`} bytes), without the services' own time. The
+        Requests to {SERVICES[shadow.stages.join()] ?? "the services"} with the body of a message (
+        {count(least)}
+        {least === most ? "" : ` to ${count(most)}`} bytes), without a service's own time. The
         change is against {shadow.current} within seconds; a request without a reply takes forever.
-        A hint: the verdict comes of{" "}
-        <code>hopwatch compare</code>.
+        A hint: the verdict comes of <code>hopwatch compare</code>.
       </p>
     </section>
   );
