@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use hopwatch_kit::net::Token;
 use hopwatch_link::{Call, Ignored, Link, LinkConfig, LinkKind, Request};
 use hopwatch_model::Failure;
-use service::{PATIENCE, Service, TRACE, clock, config, open, request};
+use service::{CROWD, PATIENCE, Service, TRACE, clock, config, open, request};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -233,6 +233,23 @@ async fn two_hundred_at_once_get_their_own_replies() {
         let lossless = kind != LinkKind::Udp;
         assert!((replies..=200).contains(&executed), "{kind}: {replies} of {executed}");
         assert!(replies == 200 || (!lossless && replies >= 100), "{kind}: {replies}");
+    }
+}
+
+/// On the one connection that they share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_are_worked_on_at_once_as_a_service_takes() {
+    let service = Service::start(Token::none()).await;
+    for kind in [LinkKind::Http2, LinkKind::Grpc, LinkKind::Quic] {
+        let link: Arc<dyn Link> = open(kind, &config(service.port, "/v1/together"));
+        link.warm().await.unwrap();
+        let calls = (0..CROWD).map(|_| {
+            let link = Arc::clone(&link);
+            tokio::spawn(async move { link.call(request("{}")).await.result })
+        });
+        for ended in join_all(calls).await {
+            ended.unwrap().unwrap_or_else(|error| panic!("{kind}: {error}"));
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! QUIC: an envelope each way on a stream of its own.
 
 use super::{Answered, Core};
-use crate::quic::{PROTOCOL, WINDOW};
+use crate::quic::PROTOCOL;
 use anyhow::Context;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
-use hopwatch_kit::net::DRAIN;
+use hopwatch_kit::net::{DRAIN, STREAMS, WINDOW};
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::rustls;
@@ -21,8 +21,6 @@ use tokio_util::task::TaskTracker;
 
 /// Connections at once; further ones are refused.
 const CONNECTIONS: usize = 1024;
-/// Requests at once on a connection; further ones wait at the asker's.
-const STREAMS: u32 = 256;
 /// A handshake or the reading of a request that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a connection may send that nobody has read yet, in bytes.
