@@ -29,11 +29,19 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 /// Path at which every service answers with what it got.
 pub const ECHO: &str = "/v1/echo";
+
+/// The answer to who shows no token, or another.
+const NO_TOKEN: &str = "a token is needed (HOPWATCH_TOKEN)\n";
+
+/// How long the reading of one request may take. Whoever sends a byte now and then would keep what
+/// has come in memory for ever.
+const READING: Duration = Duration::from_secs(30);
 
 /// What a service does with a request.
 pub trait Handler: Send + Sync + 'static {
@@ -204,11 +212,19 @@ fn routes(core: &Arc<Core>, ports: Ports, shutdown: &Shutdown) -> Router {
 /// HTTP/1.1 and HTTP/2.
 async fn http(State((core, at)): State<(Arc<Core>, usize)>, request: Request) -> Response<Body> {
     let (Parts { headers: request_headers, .. }, body) = request.into_parts();
+    if !core.token.admits(&request_headers) {
+        return http_reply(Answered::no_token());
+    }
     // No layer and no extractor for the limit: each would be a box and a copy of the route.
-    let body = match axum::body::to_bytes(body, core.max_body_bytes).await {
-        Ok(body) => body,
-        Err(error) if is_too_long(&error) => return http_reply(Answered::too_large()),
-        Err(_) => {
+    let reading = axum::body::to_bytes(body, core.max_body_bytes);
+    let body = match tokio::time::timeout(READING, reading).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) if is_too_long(&error) => return http_reply(Answered::too_large()),
+        Err(_elapsed) => {
+            let slow = Answered::plain(StatusCode::REQUEST_TIMEOUT, "the body takes too long\n");
+            return http_reply(slow);
+        }
+        Ok(Err(_)) => {
             let broken = Answered::plain(StatusCode::BAD_REQUEST, "the body broke off\n");
             return http_reply(broken);
         }
@@ -253,6 +269,7 @@ fn put_stamps(to: &mut HeaderMap, stamps: Option<&ServiceStamps>) {
 }
 
 impl Core {
+    /// Each link shows this the token before it reads a body.
     async fn answer(&self, asked: Asked<'_>) -> Answered {
         if !self.token.admits_value(asked.authorization) {
             return Answered::no_token();
@@ -295,7 +312,7 @@ impl Answered {
     }
 
     fn no_token() -> Self {
-        Self::plain(StatusCode::UNAUTHORIZED, "a token is needed (HOPWATCH_TOKEN)\n")
+        Self::plain(StatusCode::UNAUTHORIZED, NO_TOKEN)
     }
 
     fn too_large() -> Self {

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use hopwatch_kit::Clock;
+use hopwatch_kit::net::Token;
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, RequestId};
 use http::Uri;
@@ -37,6 +38,7 @@ pub(crate) struct WebSocket {
     target: Target,
     uri: Uri,
     asking: Asking,
+    token: Token,
     max_reply_bytes: usize,
     clock: Arc<dyn Clock>,
     pool: Pool<Socket>,
@@ -58,6 +60,7 @@ impl WebSocket {
             uri: uri.build().map_err(|error| target.refuse(&error.to_string()))?,
             target,
             asking: Asking::new(config, &*clock),
+            token: config.token.clone(),
             max_reply_bytes: config.max_reply_bytes,
             clock,
             pool: Pool::new(config.max_idle),
@@ -72,11 +75,19 @@ impl WebSocket {
         config.write_buffer_size = BUFFER;
         config.max_message_size = Some(limit);
         config.max_frame_size = Some(limit);
-        let request = ClientRequestBuilder::new(self.uri.clone());
+        let mut request = ClientRequestBuilder::new(self.uri.clone());
+        if let Some(authorization) = self.token.authorization() {
+            request = request.with_header("authorization", authorization);
+        }
         let opened = tokio_tungstenite::client_async_with_config(request, tcp, Some(config)).await;
         opened.map(|(socket, _)| socket).map_err(|error| match error {
             Error::Http(reply) => {
                 let (at, status) = (self.target.authority(), reply.status().as_u16());
+                if status == 401 {
+                    let detail = format!("{at} wants to be shown another token (GET {PATH}: 401)");
+                    let failure = Failure::Refused;
+                    return CallError { failure, detail, status: Some(status) };
+                }
                 let detail = format!("{at} offers no websocket link (GET {PATH}: {status})");
                 CallError::new(Failure::Unreachable, detail)
             }

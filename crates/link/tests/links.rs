@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -73,6 +74,9 @@ async fn refusals_have_their_names() {
         for token in [Token::none(), Token::some("s3creT")] {
             let link = open(kind, &LinkConfig { token, ..config(service.port, "/v1/x") });
             let error = link.call(request("{}")).await.result.unwrap_err();
+            assert_eq!((error.failure, error.status), (Failure::Refused, Some(401)), "{kind}");
+            // Nobody reads a body for that: it would be too long (413).
+            let error = link.call(request("x".repeat(20_000))).await.result.unwrap_err();
             assert_eq!((error.failure, error.status), (Failure::Refused, Some(401)), "{kind}");
         }
         let right = || Token::some("s3cret");
@@ -251,6 +255,45 @@ async fn as_many_are_worked_on_at_once_as_a_service_takes() {
             ended.unwrap().unwrap_or_else(|error| panic!("{kind}: {error}"));
         }
     }
+}
+
+/// A body that never ends: nobody waits for it who sees that there is no token.
+#[tokio::test]
+async fn who_shows_no_token_is_told_before_its_body_is_there() {
+    let service = Service::start_with(0, Token::some("s3cret"), 1 << 30).await;
+    let answer = async |question: &str| {
+        let mut tcp = TcpStream::connect(("127.0.0.1", service.port)).await.unwrap();
+        tcp.write_all(question.as_bytes()).await.unwrap();
+        let mut reply = [0; 12];
+        timeout(PATIENCE / 3, tcp.read_exact(&mut reply)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&reply).into_owned()
+    };
+    let post = "POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 999999999\r\n\r\n{";
+    assert_eq!(answer(post).await, "HTTP/1.1 401");
+    let upgrade = "GET /v1/link HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
+                   upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+                   sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    assert_eq!(answer(upgrade).await, "HTTP/1.1 401");
+    assert_eq!(service.executed(), 0);
+}
+
+/// Whoever sends its body byte by byte is not waited for.
+#[tokio::test]
+async fn a_body_that_takes_too_long_is_given_up() {
+    let service = Service::start(Token::none()).await;
+    let mut tcp = TcpStream::connect(("127.0.0.1", service.port)).await.unwrap();
+    let head = "POST /v1/x HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
+                content-length: 900\r\n\r\n";
+    tcp.write_all(head.as_bytes()).await.unwrap();
+    let mut reply = [0; 12];
+    tcp.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 100", "the reading begins");
+    tcp.read_exact(&mut [0; 13]).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    tcp.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 408");
 }
 
 /// Services of HTTP/1.1 alone, as anybody's AI service is.

@@ -41,6 +41,9 @@ async fn open(
     if let Some(refusal) = AllowedOrigins::default().refusal(&headers) {
         return refusal;
     }
+    if !core.token.admits(&headers) {
+        return super::http_reply(Answered::no_token());
+    }
     let limit = core.max_body_bytes.saturating_add(LONGEST_HEAD + 8 + GRACE);
     upgrade
         .read_buffer_size(BUFFER)
