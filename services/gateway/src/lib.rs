@@ -72,10 +72,11 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let bodies: Arc<Bodies> = Arc::default();
     let current = lanes.first().map_or(config.link, |lane| lane.link);
     let prober = prober(&config, current, &token, &any_clock, Arc::clone(&bodies), &records)?;
-    for lane in lanes {
-        let links = links(&config, lane.link, None, &token, &any_clock)?;
-        links::warm("AI", &*links.ai).await;
-        links::warm("web", &*links.web).await;
+    let open = |lane: Lane| Ok((links(&config, lane.link, None, &token, &any_clock)?, lane));
+    let opened = lanes.into_iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let each = opened.iter().flat_map(|(links, _)| [("AI", &*links.ai), ("web", &*links.web)]);
+    links::warm(each, &shutdown).await;
+    for (links, lane) in opened {
         let pipeline = assemble(
             &config,
             &lane,
