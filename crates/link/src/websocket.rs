@@ -28,6 +28,8 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 /// Where the services take it.
 pub(crate) const PATH: &str = "/v1/link";
+/// Why a service of ours leaves, which it does only between requests.
+pub(crate) const LEAVING: &str = "the service stops";
 /// Room for what is read and written at once; larger messages take several turns.
 const BUFFER: usize = 16 << 10;
 
@@ -46,7 +48,7 @@ pub(crate) struct WebSocket {
 
 /// What came instead of a reply.
 enum NoReply {
-    /// The service went away (1001), which it does only between requests: it began nothing.
+    /// The service went away (1001) for our own reason: it began nothing.
     Away,
     /// Whatever became of it can't be known, or it can't be sent at all.
     Failed(CallError),
@@ -186,7 +188,8 @@ impl WebSocket {
 fn left(frame: Option<&CloseFrame>) -> NoReply {
     let (code, reason) = frame.map_or((CloseCode::Status, ""), |f| (f.code, f.reason.as_str()));
     let failure = match code {
-        CloseCode::Away => return NoReply::Away,
+        // Ours: others may leave with that code in the middle of a request.
+        CloseCode::Away if reason == LEAVING => return NoReply::Away,
         CloseCode::Size => Failure::Refused,
         _ => Failure::Broken,
     };
@@ -216,5 +219,23 @@ impl Link for WebSocket {
             Ok(())
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy that is stopped, or any other program, may leave when it has passed a request on.
+    #[test]
+    fn only_our_own_leaving_is_known_to_have_begun_nothing() {
+        let leaving = |reason: &'static str| {
+            left(Some(&CloseFrame { code: CloseCode::Away, reason: reason.into() }))
+        };
+        assert!(matches!(leaving(LEAVING), NoReply::Away));
+        for reason in ["", "Going away", "the service stops, after all"] {
+            let NoReply::Failed(error) = leaving(reason) else { panic!("{reason}") };
+            assert_eq!(error.failure, Failure::Broken, "{reason}");
+        }
     }
 }
