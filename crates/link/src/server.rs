@@ -43,6 +43,9 @@ const NO_TOKEN: &str = "a token is needed (HOPWATCH_TOKEN)\n";
 /// has come in memory for ever.
 const READING: Duration = Duration::from_secs(30);
 
+/// How long the other ends may take to see that a service leaves.
+const LEAVING: Duration = Duration::from_millis(200);
+
 /// What a service does with a request.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request.
@@ -166,7 +169,7 @@ impl Server {
         tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
         tasks.spawn(quic::serve(Arc::clone(&core), quic, shutdown.clone()));
         let routes = routes(&core, ports, shutdown);
-        Ok(Opened { routes, core, tasks })
+        Ok(Opened { routes, core, tasks, shutdown: shutdown.clone() })
     }
 }
 
@@ -176,6 +179,7 @@ pub struct Opened {
     pub routes: Router,
     core: Arc<Core>,
     tasks: TaskTracker,
+    shutdown: Shutdown,
 }
 
 impl Opened {
@@ -185,14 +189,16 @@ impl Opened {
         move || core.counts.now()
     }
 
-    /// Lets requests under way end, after the shutdown has begun, for at most [`DRAIN`]. Takes
-    /// what [`Opened::routes`] left.
+    /// Waits for the shutdown, then lets requests under way end for at most [`DRAIN`] and a moment
+    /// for the words of leaving. To be waited for beside what serves [`Opened::routes`]: behind it,
+    /// a service would take twice as long to end.
     pub fn ending(&self) -> impl Future<Output = ()> + Send + 'static {
-        let tasks = self.tasks.clone();
+        let (tasks, begun) = (self.tasks.clone(), self.shutdown.begun());
         async move {
+            begun.await;
             tasks.close();
             // Whoever still waits has waited for long enough.
-            let _all_ended = tokio::time::timeout(DRAIN, tasks.wait()).await;
+            let _all_ended = tokio::time::timeout(DRAIN + LEAVING, tasks.wait()).await;
         }
     }
 }

@@ -7,7 +7,7 @@ mod service;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use hopwatch_kit::net::Token;
+use hopwatch_kit::net::{DRAIN, Token};
 use hopwatch_link::{Call, Ignored, Link, LinkConfig, LinkKind, Request};
 use hopwatch_model::Failure;
 use service::{CROWD, PATIENCE, Service, TRACE, clock, config, open, request};
@@ -294,6 +294,20 @@ async fn a_body_that_takes_too_long_is_given_up() {
     tokio::time::resume();
     tcp.read_exact(&mut reply).await.unwrap();
     assert_eq!(&reply, b"HTTP/1.1 408");
+}
+
+/// Whatever links they came by.
+#[tokio::test]
+async fn a_service_waits_once_for_those_who_wait_for_ever() {
+    let service = Service::start(Token::none()).await;
+    for kind in [LinkKind::Http1, LinkKind::Quic, LinkKind::Udp] {
+        let link = open(kind, &config(service.port, "/v1/never"));
+        tokio::spawn(async move { link.call(request("{}")).await });
+    }
+    service.waiting(3).await;
+    let begun = Instant::now();
+    service.stop().await;
+    assert!(begun.elapsed() < DRAIN * 2, "{:?}", begun.elapsed());
 }
 
 /// Services of HTTP/1.1 alone, as anybody's AI service is.

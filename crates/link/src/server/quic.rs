@@ -1,6 +1,6 @@
 //! QUIC: an envelope each way on a stream of its own.
 
-use super::{Answered, Core, READING};
+use super::{Answered, Core, LEAVING, READING};
 use crate::quic::PROTOCOL;
 use anyhow::Context;
 use bytes::Bytes;
@@ -72,7 +72,7 @@ pub(super) async fn serve(core: Arc<Core>, endpoint: Endpoint, shutdown: Shutdow
     // Whoever still waits has waited for long enough.
     let _all_ended = tokio::time::timeout(DRAIN, requests.wait()).await;
     endpoint.close(STOPPING, b"the service stops");
-    let _told = tokio::time::timeout(Duration::from_millis(200), endpoint.wait_idle()).await;
+    let _told = tokio::time::timeout(LEAVING, endpoint.wait_idle()).await;
 }
 
 async fn connection(

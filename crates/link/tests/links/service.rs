@@ -157,8 +157,7 @@ impl Service {
         let (ignored, ending) = (Box::new(links.ignored()), links.ending());
         let stop = shutdown.clone();
         let serving = tokio::spawn(async move {
-            serve(listener, links.routes, stop).await.unwrap();
-            ending.await;
+            tokio::join!(serve(listener, links.routes, stop), ending).0.unwrap();
         });
         Self { port, seen, ignored, shutdown, serving }
     }
@@ -171,13 +170,19 @@ impl Service {
 
     /// Waits until nobody waits.
     pub(crate) async fn idle(&self) {
-        let idle = async {
-            while self.seen.waiting.load(Ordering::Relaxed) > 0 {
+        self.waiting(0).await;
+    }
+
+    /// Waits until so many wait.
+    pub(crate) async fn waiting(&self, expected: u64) {
+        let so_many = async {
+            while self.seen.waiting.load(Ordering::Relaxed) != expected {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let last = tokio::time::timeout(PATIENCE, idle).await;
-        assert!(last.is_ok(), "{} still wait", self.seen.waiting.load(Ordering::Relaxed));
+        let last = tokio::time::timeout(PATIENCE, so_many).await;
+        let waiting = self.seen.waiting.load(Ordering::Relaxed);
+        assert!(last.is_ok(), "{waiting} wait, not {expected}");
     }
 
     pub(crate) fn executed(&self) -> u64 {
