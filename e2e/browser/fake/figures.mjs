@@ -125,10 +125,7 @@ export function lane(name, n, change = {}) {
         {
           class: kind,
           ...summary(Math.round(ms * MS), n, 0.3),
-          ...width(
-            Math.round(ms * MS),
-            leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
-          ),
+          ...width(Math.round(ms * MS), leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0),
           negative: 0,
         },
       ]),

@@ -6,7 +6,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::net::{DRAIN, STREAMS, WINDOW};
-use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, PREFIX, RequestHead};
+use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, PREFIX, RequestHead, RequestId};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::rustls;
 use quinn::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -97,7 +97,7 @@ async fn connection(
 /// Why a request isn't worked on.
 enum Unread {
     /// The asker is told so.
-    Refused(Box<RequestHead>, Answered),
+    Refused(RequestId, Answered),
     /// It is none, or broke off, or takes too long.
     No,
 }
@@ -119,11 +119,11 @@ async fn read(core: &Core, receive: &mut RecvStream) -> Result<(RequestHead, Byt
         return Err(Unread::No);
     };
     if !core.token.admits_value(head.authorization.as_deref().map(str::as_bytes)) {
-        return Err(Unread::Refused(Box::new(head), Answered::no_token()));
+        return Err(Unread::Refused(head.id, Answered::no_token()));
     }
     match receive.read_to_end(core.max_body_bytes).await {
         Ok(body) => Ok((head, Bytes::from(body))),
-        Err(ReadToEndError::TooLong) => Err(Unread::Refused(Box::new(head), Answered::too_large())),
+        Err(ReadToEndError::TooLong) => Err(Unread::Refused(head.id, Answered::too_large())),
         Err(ReadToEndError::Read(_)) => Err(Unread::No),
     }
 }
@@ -132,9 +132,9 @@ async fn request(core: Arc<Core>, mut send: SendStream, mut receive: RecvStream)
     let read = tokio::time::timeout(READING, read(&core, &mut receive)).await;
     let (head, body) = match read.unwrap_or(Err(Unread::No)) {
         Ok(read) => read,
-        Err(Unread::Refused(head, answered)) => {
+        Err(Unread::Refused(id, answered)) => {
             let _gone = receive.stop(ENOUGH);
-            return reply(&mut send, &answered.frame(head.id)).await;
+            return reply(&mut send, &answered.frame(id)).await;
         }
         Err(Unread::No) => {
             let _gone = send.reset(ENOUGH);

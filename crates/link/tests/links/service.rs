@@ -101,7 +101,7 @@ impl Handler for Path {
                 std::future::pending::<()>().await;
             }
             Does::Together => {
-                let _leader = self.seen.crowd.wait().await;
+                let _all_there = self.seen.crowd.wait().await;
             }
             Does::Panic => panic!("as it was told"),
         }
