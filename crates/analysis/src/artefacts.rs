@@ -5,7 +5,7 @@ use crate::lane::LaneInfo;
 use crate::parts::Parts;
 use crate::stability::Stability;
 use crate::units::maybe;
-use hopwatch_model::{Failure, Ledger, Ns};
+use hopwatch_model::{Failure, Hop, Ledger, Ns, Outcome, Stage, Trace};
 use hopwatch_stats::{Modes, quantile};
 use serde::Serialize;
 use std::fmt::Write;
@@ -18,10 +18,18 @@ const FEWEST: usize = 20;
 const DELAYED_ACK: std::ops::RangeInclusive<Ns> = 38 * MS..=50 * MS;
 /// As wide beside it: a path that takes about 40 ms fills these, too.
 const BESIDE: std::ops::RangeInclusive<Ns> = 26 * MS..=62 * MS;
+/// What a path of no more than some milliseconds takes.
+const NEAR: Ns = 5 * MS;
 /// A lost SYN is sent again after 1 s, and then later and later (RFC 6298; `tcp(7)`).
 const SECOND: Ns = 1_000 * MS;
 /// A lost segment is sent again after 200 ms at the earliest (TCP_RTO_MIN).
 const RESENT: Ns = 190 * MS;
+/// When it is: after 200 ms, and twice as long whenever that is lost, too (RFC 6298), and what the
+/// time-out has beyond its least; about 200, 400 (where that was the first), 600, 800 or 1400 ms.
+const TIME_OUTS: [std::ops::Range<Ns>; 4] =
+    [190 * MS..300 * MS, 390 * MS..500 * MS, 590 * MS..950 * MS, 1_390 * MS..1_600 * MS];
+/// Fewer of them are a stall of the machine as well.
+const FEWEST_RESENT: usize = 3;
 /// What begins within this of the first message is the start.
 const START: Ns = 5_000 * MS;
 /// Less than this is no cost: a tenth of the default margin.
@@ -194,6 +202,8 @@ pub(crate) struct Context<'a> {
     pub(crate) info: &'a LaneInfo,
     pub(crate) stability: &'a Stability,
     pub(crate) ledger: &'a Ledger,
+    /// All messages, failed ones too.
+    pub(crate) traces: &'a [&'a Trace],
 }
 
 impl Context<'_> {
@@ -266,12 +276,10 @@ fn gains(parts: &[Parts], kind: ArtefactKind) -> (Option<Ns>, Option<Ns>) {
             let (_, rest) = at_start(parts);
             sorted(rest.iter().map(|p| p.communication()))
         }
-        ArtefactKind::TwoModes => {
-            // As if all were of the lower one.
-            let Some(modes) = Modes::find(&with, 1) else { return (None, None) };
-            with.iter().copied().filter(|ns| *ns <= modes.valley_ns.0).collect()
+        // What makes the upper mode isn't known, and so not whether it can be put right.
+        ArtefactKind::TwoModes | ArtefactKind::IdleRace | ArtefactKind::RateEffect => {
+            return (None, None);
         }
-        ArtefactKind::IdleRace | ArtefactKind::RateEffect => return (None, None),
         _ => {
             let savings = kind.savings(parts);
             sorted(communication.iter().zip(savings).map(|(ns, less)| ns.saturating_sub(less)))
@@ -303,7 +311,7 @@ fn nagle(parts: &[Parts], context: &Context<'_>) -> Look {
     if !context.is_tcp() {
         return (State::RuledOut, 0, "the link has no TCP".to_owned(), "");
     }
-    let (mut most, mut evidence) = (0, Vec::new());
+    let (mut most, mut evidence, mut open) = (0, Vec::new(), Vec::new());
     for (service, name) in SERVICES.iter().enumerate() {
         let calls = calls(parts, service);
         let base = base(&calls);
@@ -316,7 +324,6 @@ fn nagle(parts: &[Parts], context: &Context<'_>) -> Look {
         let opened = sorted(parts.iter().filter_map(|p| p.connects[service]));
         let far = opened.first().is_some_and(|ns| *ns >= 30 * MS);
         if many && alone && !far {
-            most = most.max(n);
             let mut text = format!(
                 "{n} of {} calls to the {name} took 40 ms longer than the call itself",
                 calls.len()
@@ -327,9 +334,17 @@ fn nagle(parts: &[Parts], context: &Context<'_>) -> Look {
                      whose round trip takes 40 ms would look the same (ping tells)",
                     calls.len()
                 );
+                if !is_near(parts, service) {
+                    open.push(text);
+                    continue;
+                }
             }
+            most = most.max(n);
             evidence.push(text);
         }
+    }
+    if evidence.is_empty() && !open.is_empty() {
+        return (State::Unknown, 0, open.join("; "), "");
     }
     if evidence.is_empty() {
         let none = "no mode of calls 40 ms later than the fastest".to_owned();
@@ -338,6 +353,21 @@ fn nagle(parts: &[Parts], context: &Context<'_>) -> Look {
     let fix = "set TCP_NODELAY on both ends, or write head and body in one go, before another \
                transport is thought of";
     (State::Found, most, evidence.join("; "), fix)
+}
+
+/// Whether the path of a service whose calls all take long is short all the same: its connections
+/// open fast, or where it opened none, the other service's calls or connections are.
+fn is_near(parts: &[Parts], service: usize) -> bool {
+    let other = 1 - service;
+    let connect = |of: usize| parts.iter().filter_map(move |p| p.connects[of]).min();
+    let fast = |ns: Ns| ns < NEAR;
+    match connect(service) {
+        Some(ns) => fast(ns),
+        None => {
+            connect(other).is_some_and(fast)
+                || quantile(&calls(parts, other), 500).is_some_and(fast)
+        }
+    }
 }
 
 /// About 1, 2, 3, … 7 s: a SYN that was sent again. Newer kernels do so each second at first, older
@@ -389,11 +419,28 @@ fn cold(parts: &[Parts]) -> Look {
     }
 }
 
+/// How often calls took as much longer as a time-out; those that overlap are one stall.
+fn time_outs(parts: &[Parts], service: usize, middle: Ns) -> usize {
+    let resent = |p: &Parts| {
+        let call = p.calls[service]?;
+        let late = TIME_OUTS.iter().any(|range| range.contains(&(call - middle)));
+        late.then_some((p.taken, p.taken.saturating_add(call)))
+    };
+    let mut spans: Vec<(Ns, Ns)> = parts.iter().filter_map(resent).collect();
+    spans.sort_unstable();
+    let (mut times, mut end) = (0, Ns::MIN);
+    for (from, to) in spans {
+        times += usize::from(from >= end);
+        end = end.max(to);
+    }
+    times
+}
+
 fn retransmission(parts: &[Parts], context: &Context<'_>) -> Look {
     if !context.is_tcp() {
         return (State::RuledOut, 0, "the link has no TCP".to_owned(), "");
     }
-    let (mut n, mut evidence) = (0, Vec::new());
+    let (mut n, mut evidence, mut open) = (0, Vec::new(), Vec::new());
     for (service, name) in SERVICES.iter().enumerate() {
         let calls = calls(parts, service);
         let Some(middle) = quantile(&calls, 500).filter(|ns| *ns < RESENT / 2) else { continue };
@@ -401,13 +448,26 @@ fn retransmission(parts: &[Parts], context: &Context<'_>) -> Look {
         let resent = late(RESENT);
         // A busy machine's tail falls off towards 200 ms; a time-out begins there.
         if resent > 0 && resent >= late(RESENT / 3) - resent {
-            n += resent;
-            evidence.push(format!(
+            let text = format!(
                 "{resent} of {} calls to the {name} took 200 ms or more beyond their P50 of {}",
                 calls.len(),
                 maybe(Some(middle))
-            ));
+            );
+            if time_outs(parts, service, middle) >= FEWEST_RESENT {
+                n += resent;
+                evidence.push(text);
+            } else {
+                open.push(text);
+            }
         }
+    }
+    if evidence.is_empty() && !open.is_empty() {
+        let seen = format!(
+            "{}: fewer than {FEWEST_RESENT} as long as a time-out and apart; a stall of the \
+             machine looks the same",
+            open.join("; ")
+        );
+        return (State::Unknown, 0, seen, "");
     }
     if evidence.is_empty() {
         let none = "no tail of calls that begins at 200 ms".to_owned();
@@ -462,13 +522,46 @@ fn idle_race(context: &Context<'_>) -> Look {
     };
     let n = broken(&context.ledger.ai_failed).saturating_add(broken(&context.ledger.web_failed));
     let seen = format!("{n} requests ended with their connection");
-    if n > 0 && context.is_tcp() {
-        let fix = "let the client give idle connections up before the server does: its idle time \
-                   below the server's keep-alive";
-        (State::Found, usize::try_from(n).unwrap_or(usize::MAX), seen, fix)
-    } else {
-        (State::RuledOut, 0, seen, "")
+    if n == 0 || !context.is_tcp() {
+        return (State::RuledOut, 0, seen, "");
     }
+    let idle = idle_and_broken(context.traces);
+    if idle == 0 {
+        let seen = format!("{seen}, none of them one that had been idle: why is not known");
+        return (State::Unknown, 0, seen, "");
+    }
+    let fix = "let the client give idle connections up before the server does: its idle time \
+               below the server's keep-alive";
+    let seen = format!("{seen}, {idle} of them after 1 s or more without a request");
+    (State::Found, idle, seen, fix)
+}
+
+/// Requests that ended with a connection that was open already, and had had nothing to do for as
+/// long as a server might wait before it closes one.
+fn idle_and_broken(traces: &[&Trace]) -> usize {
+    let broken = |trace: &&&Trace| {
+        let (stage, sent, connecting) = match trace.outcome {
+            Outcome::ServiceFailed(Stage::Ai, Failure::Broken) => {
+                (Stage::Ai, Hop::AiSent, Hop::AiConnecting)
+            }
+            Outcome::ServiceFailed(Stage::Web, Failure::Broken) => {
+                (Stage::Web, Hop::WebSent, Hop::WebConnecting)
+            }
+            _ => return false,
+        };
+        let Some(at) = trace.stamps.get(sent).map(|stamp| stamp.ns) else { return false };
+        if trace.stamps.get(connecting).is_some() {
+            return false;
+        }
+        // The last thing that is known of this service's connections, whichever it was.
+        let replied = if stage == Stage::Ai { Hop::AiAnswered } else { Hop::WebAcked };
+        let of = |other: &&Trace| {
+            let known = [other.stamps.get(sent), other.stamps.get(replied)];
+            known.into_iter().flatten().map(|stamp| stamp.ns).filter(|ns| *ns < at).max()
+        };
+        traces.iter().filter_map(of).max().is_some_and(|last| at.saturating_sub(last) >= SECOND)
+    };
+    traces.iter().filter(broken).count()
 }
 
 fn two_modes(parts: &[Parts], nagle: bool) -> Look {

@@ -36,7 +36,7 @@ fn look(parts: &[Parts], transport: &str, workers: u32) -> Vec<Artefact> {
     let info = LaneInfo { transport: transport.into(), workers, ..LaneInfo::default() };
     let ledger = LedgerBuilder::new().ledger(true);
     let stability = stability(&[], workers);
-    artefacts(parts, &Context { info: &info, stability: &stability, ledger: &ledger })
+    artefacts(parts, &Context { info: &info, stability: &stability, ledger: &ledger, traces: &[] })
 }
 
 fn found(artefacts: &[Artefact]) -> Vec<ArtefactKind> {
@@ -82,6 +82,97 @@ fn nagle_is_named() {
     assert!(
         !found(&look(&parts(200, 1, some), "udp", 64)).contains(&ArtefactKind::NagleDelayedAck)
     );
+}
+
+/// All calls of 44 ms: it is a path as long, unless something else on it is fast.
+#[test]
+fn without_a_fast_call_nagle_is_open() {
+    let slow = |i: Ns, p: &mut Parts| p.calls = [Some(44 * MS + (i % 7) * 50_000); 2];
+    let all = look(&parts(200, 1, slow), "http1", 64);
+    let nagle = one(&all, ArtefactKind::NagleDelayedAck);
+    assert_eq!((nagle.state, nagle.gain_p50_ns), (State::Unknown, None), "{nagle:?}");
+    assert!(nagle.evidence.contains("ping"), "{nagle:?}");
+    assert!(without(&parts(200, 1, slow), &all).iter().all(|ns| *ns > 80 * MS));
+    for connect in [200_000, 20 * MS] {
+        let opened = |i: Ns, p: &mut Parts| {
+            slow(i, p);
+            p.connects[0] = (i == 0).then_some(connect);
+        };
+        let all = look(&parts(200, 1, opened), "http1", 64);
+        let state = if connect < MS { State::Found } else { State::Unknown };
+        assert_eq!(one(&all, ArtefactKind::NagleDelayedAck).state, state, "{connect}");
+    }
+}
+
+/// Two modes are seen; what they would gain isn't known, since it isn't known what makes them.
+#[test]
+fn two_modes_promise_nothing() {
+    let odd = |i: Ns, p: &mut Parts| {
+        if i % 3 == 0 {
+            p.calls[0] = Some(15 * MS + (i % 7) * 50_000);
+        }
+    };
+    let all = look(&parts(300, 1, odd), "http1", 64);
+    let two = one(&all, ArtefactKind::TwoModes);
+    assert_eq!((two.state, two.gain_p50_ns, two.gain_p99_ns), (State::Found, None, None));
+}
+
+/// One stall makes several calls late, and is no loss; nor are calls as long as no time-out.
+#[test]
+fn a_stall_is_no_retransmission() {
+    let stall = |i: Ns, p: &mut Parts| {
+        if (100..103).contains(&i) {
+            p.calls[1] = Some(600 * MS - (i - 100) * 100 * MS);
+        }
+    };
+    let twice = |i: Ns, p: &mut Parts| {
+        if i % 150 == 5 {
+            p.calls[1] = Some(204 * MS);
+        }
+    };
+    let long = |i: Ns, p: &mut Parts| {
+        if i % 60 == 5 {
+            p.calls[1] = Some(340 * MS);
+        }
+    };
+    for of in [parts(300, 1, stall), parts(300, 1, twice), parts(300, 1, long)] {
+        let all = look(&of, "http1", 64);
+        let resent = one(&all, ArtefactKind::TcpRetransmission);
+        assert_eq!(resent.state, State::Unknown, "{resent:?}");
+        assert!(resent.evidence.contains("stall of the machine"), "{resent:?}");
+    }
+}
+
+/// A connection that breaks is an idle race only if it was open, and idle.
+#[test]
+fn only_idle_connections_race() {
+    use crate::lane::tests::delivered;
+    let second = 1_000 * MS;
+    let broken = |at: Ns, n: u64| {
+        let mut trace = delivered(at, n, 5 * MS);
+        trace.outcome = Outcome::ServiceFailed(Stage::Web, Failure::Broken);
+        trace
+    };
+    let state = |traces: &[Trace]| {
+        let mut ledger = LedgerBuilder::new().ledger(true);
+        ledger.web_failed.insert(Failure::Broken, 1);
+        let info = LaneInfo { transport: "http1".into(), workers: 64, ..LaneInfo::default() };
+        let (stability, traces) = (stability(&[], 64), traces.iter().collect::<Vec<_>>());
+        let context =
+            Context { info: &info, stability: &stability, ledger: &ledger, traces: &traces };
+        let all = artefacts(&parts(200, 1, |_, _| {}), &context);
+        one(&all, ArtefactKind::IdleRace).clone()
+    };
+    let idle = state(&[delivered(second, 1, 5 * MS), broken(7 * second, 2)]);
+    assert_eq!((idle.state, idle.n), (State::Found, 1), "{idle:?}");
+    let busy = state(&[delivered(second, 1, 5 * MS), broken(second + 50 * MS, 2)]);
+    assert_eq!(busy.state, State::Unknown, "{busy:?}");
+    assert!(busy.evidence.contains("why is not known"), "{busy:?}");
+    let mut fresh = broken(7 * second, 2);
+    let clock = fresh.stamps.get(Hop::WebSent).unwrap().clock.clone();
+    let sent = fresh.stamps.get(Hop::WebSent).unwrap().ns;
+    fresh.stamps.set(Hop::WebConnecting, &clock, sent - 1_000);
+    assert_eq!(state(&[delivered(second, 1, 5 * MS), fresh]).state, State::Unknown);
 }
 
 /// A path whose round trip takes 20 to 60 ms has no mode at 40, and one of 45 that also takes 45

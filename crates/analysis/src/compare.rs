@@ -13,7 +13,7 @@ use crate::qos_advice::{QosComparison, qos_comparison};
 use crate::short_cut::of_trials;
 use crate::trial::{Dropped, TrialFigures};
 use hopwatch_model::Ns;
-use hopwatch_stats::{fewest_runs, quantile};
+use hopwatch_stats::{fewest_runs, proportion_interval_of_runs, quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -98,6 +98,11 @@ pub struct ArmFigures {
     pub delivered: u64,
     /// Delivered within the limit.
     pub within: u64,
+    /// 95 % interval of the probability of delivery. The runs tell how much more it varies than by
+    /// independent losses; `null`: nothing was published.
+    pub delivered_ci: Option<(f64, f64)>,
+    /// The same of delivery within the limit.
+    pub within_ci: Option<(f64, f64)>,
     /// What its trials left out.
     pub dropped: Dropped,
     /// The median over trials of the P50 communication, in ns.
@@ -425,6 +430,11 @@ fn arm_figures(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> ArmFigu
         values.sort_by(f64::total_cmp);
         values.get(values.len().checked_sub(1)? / 2).copied().map(Amount)
     };
+    let interval = |of: fn(&TrialFigures) -> u64| {
+        let each: Vec<(u64, u64)> =
+            trials.iter().map(|trial| (of(trial), trial.counts.published)).collect();
+        proportion_interval_of_runs(&each, 0.95)
+    };
     let middle = |of: fn(&TrialFigures) -> Option<Ns>| {
         let mut values: Vec<Ns> = trials.iter().filter_map(|trial| of(trial)).collect();
         values.sort_unstable();
@@ -437,6 +447,8 @@ fn arm_figures(plan: &ExperimentPlan, arm: usize, trials: &OfArm<'_>) -> ArmFigu
         published: sum(|trial| trial.counts.published),
         delivered: sum(|trial| trial.counts.delivered),
         within: sum(|trial| trial.counts.within),
+        delivered_ci: interval(|trial| trial.counts.delivered),
+        within_ci: interval(|trial| trial.counts.within),
         dropped: Dropped {
             warm_up: sum(|trial| trial.counts.dropped.warm_up),
             before_discovery: sum(|trial| trial.counts.dropped.before_discovery),

@@ -612,6 +612,24 @@ fn unstable_trials_have_no_quantiles() {
     assert_eq!(found.arms[0].communication_p99s_ns[0], None);
 }
 
+/// The interval of an arm's delivery is that of its runs, whatever the experiment is of.
+#[test]
+fn delivery_of_an_arm_is_that_of_its_runs() {
+    let plan = links(6);
+    let mut trials = experiment(4, &plan, &[40.0; 3], 1.0);
+    for trial in &mut trials {
+        trial.counts.within = if trial.block == 0 { 40 } else { 100 };
+    }
+    let found = compare(&plan, &trials);
+    let runs: Vec<(u64, u64)> = (0..6).map(|b| (if b == 0 { 40 } else { 100 }, 100)).collect();
+    for arm in &found.arms {
+        assert_eq!(arm.within_ci, proportion_interval_of_runs(&runs, 0.95));
+        let (lo, hi) = arm.within_ci.unwrap();
+        let (low, high) = hopwatch_stats::proportion_interval(540, 600, 0.95).unwrap();
+        assert!(hi - lo > 2.0 * (high - low), "{lo} {hi}");
+    }
+}
+
 /// What is missing, twice there or of no arm is told, and nothing breaks.
 #[test]
 fn odd_trials_are_told() {

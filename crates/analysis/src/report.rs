@@ -263,7 +263,8 @@ fn lane_artefacts(
     let parts: Vec<Parts> = whole
         .filter_map(|trace| Parts::of(trace, &decompose(trace, &census, clocks).ok()?))
         .collect();
-    let context = Context { info, stability: &lane.stability, ledger: &lane.ledger };
+    let context =
+        Context { info, stability: &lane.stability, ledger: &lane.ledger, traces: &account.fresh };
     LaneArtefacts { lane: info.name.clone(), artefacts: artefacts(&parts, &context) }
 }
 

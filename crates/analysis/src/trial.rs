@@ -211,7 +211,7 @@ impl TrialFigures {
             whole.iter().map(|(robot, p)| Some((*robot, p.since_publication()?))).collect();
         let parts: Vec<Parts> = whole.iter().map(|(_, parts)| *parts).collect();
         let steady = stability(&account.fresh, info.workers);
-        let context = Context { info, stability: &steady, ledger: &ledger };
+        let context = Context { info, stability: &steady, ledger: &ledger, traces: &account.fresh };
         let artefacts = artefacts(&parts, &context);
         let mended = without(&parts, &artefacts);
         let mended = whole.iter().zip(mended).map(|((robot, _), ns)| (*robot, ns)).collect();

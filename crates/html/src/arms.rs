@@ -5,7 +5,6 @@ use crate::markup::{Markup, Px};
 use crate::scale::{Scale, number, time_ticks};
 use crate::words::{count, count_of, percent, short, thousands};
 use hopwatch_analysis::{Amount, ArmFigures, Comparison, Metric};
-use hopwatch_stats::proportion_interval;
 use std::fmt::Write;
 
 const LEFT: f64 = 250.0;
@@ -92,10 +91,6 @@ pub(crate) struct Share {
 
 impl Share {
     /// By the runs' own spread where it is known (`of_runs`), else as if losses were independent.
-    fn of(n: u64, of: u64, of_runs: Option<(f64, f64)>) -> Self {
-        Self { n, of, ci: of_runs.or_else(|| proportion_interval(n, of, 0.95)) }
-    }
-
     fn part(&self) -> f64 {
         if self.of == 0 { 0.0 } else { count(self.n) / count(self.of) }
     }
@@ -115,17 +110,12 @@ impl Share {
 }
 
 impl Delivery {
-    /// Of an arm; the comparison of QoS knows how much more its runs vary than by chance.
-    pub(crate) fn of(arm: &ArmFigures, comparison: &Comparison) -> Self {
-        let sides = comparison.qos.iter().flat_map(|qos| [&qos.baseline, &qos.alternative]);
-        let known = sides.into_iter().find(|side| side.arm == arm.name);
+    /// Of an arm.
+    pub(crate) fn of(arm: &ArmFigures) -> Self {
+        let share = |n, ci| Share { n, of: arm.published, ci };
         Self {
-            within: Share::of(arm.within, arm.published, known.and_then(|side| side.within_ci)),
-            delivered: Share::of(
-                arm.delivered,
-                arm.published,
-                known.and_then(|side| side.delivered_ci),
-            ),
+            within: share(arm.within, arm.within_ci),
+            delivered: share(arm.delivered, arm.delivered_ci),
         }
     }
 }
@@ -136,7 +126,7 @@ pub(crate) fn delivery_chart(m: &mut Markup, id: &str, comparison: &Comparison) 
         .arms
         .iter()
         .filter(|arm| arm.published > 0)
-        .map(|arm| (arm, Delivery::of(arm, comparison)))
+        .map(|arm| (arm, Delivery::of(arm)))
         .collect();
     if arms.is_empty() {
         return;

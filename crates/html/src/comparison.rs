@@ -229,7 +229,7 @@ fn arms(m: &mut Markup, comparison: &Comparison) {
                        lost messages took forever";
         table(m, caption, &heads, |m| {
             for arm in &comparison.arms {
-                let delivery = Delivery::of(arm, comparison);
+                let delivery = Delivery::of(arm);
                 m.within("tr", &[], |m| {
                     m.within("th", &[("scope", &"row")], |m| {
                         m.text(&arm.name);

@@ -36,24 +36,26 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// Of a lane; a lane that has none gives the reason.
-    pub(crate) fn of(lane: &LaneReport, course: &Course) -> Result<Self, String> {
+    /// Whether a lane's curve can begin with publication: its times are known from there.
+    pub(crate) fn has_publication(lane: &LaneReport, course: &Course) -> bool {
+        let known = lane.over_published.as_ref().is_none_or(|over| over.published.is_some());
+        // One without any time has a curve from wherever the others begin.
+        let empty = course.points.iter().all(|p| p.total_ns.is_none());
+        lane.stability.unstable
+            || (known && (empty || course.points.iter().any(|p| p.published_ns.is_some())))
+    }
+
+    /// Of a lane, from publication or from the take on; a lane that has none gives the reason.
+    pub(crate) fn of(lane: &LaneReport, course: &Course, published: bool) -> Result<Self, String> {
         if lane.stability.unstable {
             return Err("unstable: a distribution would tell how long the run was".to_owned());
         }
-        let published = lane.over_published.as_ref().is_none_or(|over| over.published.is_some());
-        let of_span = |published: bool| -> Vec<Ns> {
-            let time = |p: &hopwatch_analysis::Point| {
-                if published { p.published_ns } else { p.total_ns }
-            };
-            let mut times: Vec<Ns> = course.points.iter().filter_map(time).collect();
-            times.sort_unstable();
-            times
+        let time = |p: &hopwatch_analysis::Point| {
+            if published { p.published_ns } else { p.total_ns }
         };
-        let (mut times, mut from) = (of_span(published), "published");
-        if !published || times.is_empty() {
-            (times, from) = (of_span(false), "taken");
-        }
+        let mut times: Vec<Ns> = course.points.iter().filter_map(time).collect();
+        times.sort_unstable();
+        let from = if published { "published" } else { "taken" };
         let n = u64::try_from(times.len()).unwrap_or(u64::MAX);
         // Of messages that are no longer kept there is no time, but they were no losses.
         let (of, over) = match &lane.over_published {
@@ -63,7 +65,7 @@ impl Curve {
         if of == 0 {
             return Err("no message to draw".to_owned());
         }
-        let span = if from == "published" { "published" } else { "pipeline" };
+        let span = if published { "published" } else { "pipeline" };
         let worth = lane.spans.get(span).map_or(of, |span| {
             let (n_eff, n) = (count_of(span.summary.n_eff), count_of(span.summary.n));
             if n > 0.0 { whole(count(of) * n_eff / n).clamp(1, of) } else { of }
@@ -140,12 +142,9 @@ pub(crate) fn ecdf_chart(m: &mut Markup, id: &str, curves: &[&Curve]) {
         caption.push_str(" Times of 0 and less stand at the left end.");
     }
     chart.put(m, &caption, |m| {
+        // All of one chart begin at the same hop, or they could not be compared.
         let from = curves.first().map_or("published", |curve| curve.from);
-        let name = if curves.iter().all(|curve| curve.from == from) {
-            format!("{from} → web_acked, logarithmic")
-        } else {
-            "latency, logarithmic".to_owned()
-        };
+        let name = format!("{from} → web_acked, logarithmic");
         across(m, &x, (TOP, BOTTOM), &time_ticks(&x, APART), &name);
         let shares = [(0.0, "0 %"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100 %")];
         along(m, &y, (LEFT, RIGHT), &shares.map(|(share, text)| (share, text.to_owned())));
@@ -204,21 +203,16 @@ fn leader(end: f64, slot: f64) -> String {
     format!("M{} {}L{} {}", Px(RIGHT + 1.0), Px(end), Px(RIGHT + 19.0), Px(slot))
 }
 
-/// The curve as steps: one for each time, or for each half pixel when there are more.
+/// The curve as steps: one for each time, or for each half pixel when there are more. The last of
+/// those that share one tells how many there are, so a curve is as high at a gap as it should be.
 fn steps(curve: &Curve, x: &Scale, y: &Scale) -> String {
     let mut d = format!("M{} {}", Px(LEFT), Px(BOTTOM));
-    let mut drawn = LEFT;
-    let last = curve.times.len();
+    let column = |ns: &Ns| (x.at(float(*ns)) * 2.0).floor();
     for (i, ns) in curve.times.iter().enumerate() {
-        let at = x.at(float(*ns));
-        // The last of those that share a place tells how many there are.
-        let next = curve.times.get(i + 1).map(|next| x.at(float(*next)));
-        if next.is_none_or(|next| next - drawn >= 0.5 || next > at)
-            && (at - drawn >= 0.5 || i + 1 == last)
-        {
-            let _infallible =
-                write!(d, "H{}V{}", Px(at), Px(y.at(count_of(i + 1) / count(curve.of))));
-            drawn = at;
+        let next = curve.times.get(i + 1);
+        if next.is_none_or(|next| column(next) > column(ns)) {
+            let (at, up) = (x.at(float(*ns)), y.at(count_of(i + 1) / count(curve.of)));
+            let _infallible = write!(d, "H{}V{}", Px(at), Px(up));
         }
     }
     let _infallible = write!(d, "H{}", Px(RIGHT));
@@ -305,6 +299,19 @@ mod tests {
         let d = steps(&many, &x, &y);
         assert!(d.len() < 40_000, "{}", d.len());
         assert!(d.ends_with(&format!("V{}H{}", Px(TOP), Px(RIGHT))), "{}", &d[d.len() - 40..]);
+    }
+
+    /// 99 messages take about 10 ms, one takes 1 s: between them the curve is at 99 %.
+    #[test]
+    fn a_curve_is_as_high_as_it_should_be_at_a_gap() {
+        let mut times: Vec<Ns> = (0..99).map(|i| 10_000_000 + i * 700).collect();
+        times.push(1_000_000_000);
+        let x = Scale::log((1e7, 1e9), (LEFT, RIGHT));
+        let y = Scale::linear((0.0, 1.0), (BOTTOM, TOP));
+        let d = steps(&curve(times, 100), &x, &y);
+        let last = format!("H{}V{}H{}", Px(x.at(1e9)), Px(TOP), Px(RIGHT));
+        let before = d.strip_suffix(&last).unwrap_or_else(|| panic!("{d}"));
+        assert!(before.ends_with(&format!("V{}", Px(y.at(0.99)))), "{d}");
     }
 
     #[test]

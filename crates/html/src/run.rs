@@ -136,8 +136,10 @@ fn distributions(m: &mut Markup, lanes: &[(&LaneReport, &Course)]) {
     if lanes.is_empty() {
         return;
     }
+    // One beginning for all.
+    let published = lanes.iter().all(|(lane, course)| Curve::has_publication(lane, course));
     let curves: Vec<(&LaneReport, Result<Curve, String>)> =
-        lanes.iter().map(|(lane, course)| (*lane, Curve::of(lane, course))).collect();
+        lanes.iter().map(|(lane, course)| (*lane, Curve::of(lane, course, published))).collect();
     m.within("section", &[("id", &"distributions")], |m| {
         m.element("h2", &[], "Latency by lane, over what was published");
         let drawn: Vec<&Curve> = curves.iter().filter_map(|(_, c)| c.as_ref().ok()).collect();
