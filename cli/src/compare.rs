@@ -70,7 +70,7 @@ pub(crate) async fn compare(args: Compare) -> anyhow::Result<u8> {
             Turn::Interrupted => {
                 progress.end();
                 let (done, all) = (experiment.trials.len(), experiment.turns().len());
-                eprintln!(
+                tell!(
                     "stopped: {done} of {all} trials are done and kept; the same command goes on \
                      from there, with --out {}",
                     out.display()
@@ -253,7 +253,7 @@ fn announce(experiment: &Experiment, out: &Path, goes_on: bool) {
     let (all, left) = (experiment.turns().len(), experiment.left().len());
     let control = if plan.control { ", the control among them" } else { "" };
     let time = progress::about(experiment.estimate());
-    eprintln!(
+    tell!(
         "experiment {}: {all} trials ({} arms{control}, {} blocks), seed {}",
         out.display(),
         experiment.arms().len(),
@@ -261,14 +261,14 @@ fn announce(experiment: &Experiment, out: &Path, goes_on: bool) {
         plan.seed
     );
     if goes_on {
-        eprintln!("goes on: {} trials are done, {left} are left, {time}", all - left);
+        tell!("goes on: {} trials are done, {left} are left, {time}", all - left);
     } else {
-        eprintln!("all of it takes {time}");
+        tell!("all of it takes {time}");
     }
     if let Some(warning) = plan.few_messages() {
         eprintln!("warning: {warning}");
     }
     for skipped in &experiment.skipped {
-        eprintln!("skipped: {}: {}", skipped.arm, skipped.why);
+        tell!("skipped: {}: {}", skipped.arm, skipped.why);
     }
 }

@@ -3,7 +3,8 @@
 use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, PeerExchange, Trace,
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, PeerExchange, Probe,
+    Trace,
 };
 use hopwatch_wire::record::{Entry, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +63,9 @@ impl Gathering {
                 self.broadcasters.insert(entry.source, counters);
             }
             Record::Peer(record) => data.peers.push(PeerExchange::from(*record)),
-            Record::Probe(probe) => data.probes.push(*probe),
+            Record::Probe(probe) => {
+                data.probes.push(Probe { gateway: entry.source, ..*probe });
+            }
             Record::Gone(record) => data.gone.push((record.lane, record.account)),
             Record::Event(event) => self.events.entry(event.event).or_default().push(event.text),
         }

@@ -1,5 +1,16 @@
 //! `hopwatch`: starts the pipeline, measures it, says where the time goes.
 
+/// Tells something on standard error, whether anybody is left to read it or not: a pager that was
+/// closed, or a terminal that is gone, must not end a run.
+macro_rules! tell {
+    ($($text:tt)*) => {{
+        let _nobody_reads = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("{}\n", format_args!($($text)*)),
+        );
+    }};
+}
+
 mod args;
 mod child;
 mod compare;
@@ -49,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("hopwatch: {error:#}");
+    tell!("hopwatch: {error:#}");
     let usage = error.downcast_ref::<args::Usage>().is_some();
     ExitCode::from(if usage { exit::USAGE } else { exit::FAILED })
 }

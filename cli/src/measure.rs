@@ -159,7 +159,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         }
         // What was measured before something failed is still reported, if it can be.
         Err(error) => {
-            eprintln!("hopwatch: {error:#}");
+            tell!("hopwatch: {error:#}");
             Ended::Failed(format!("{error:#}"))
         }
     };
@@ -169,7 +169,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         // Asked again while the end itself hangs: dropped children are killed.
         _ = interrupts.next() => anyhow::bail!("stopped at once; nothing was reported"),
     };
-    eprintln!("report: {out} ({:.0} s in all)", clock.elapsed().as_secs_f64());
+    tell!("report: {out} ({:.0} s in all)", clock.elapsed().as_secs_f64());
     Ok(code)
 }
 
@@ -196,7 +196,7 @@ fn begin(
                 .map(|(_, value)| value.clone());
             own.or_else(|| std::env::var(key).ok()).unwrap_or_else(|| default.to_owned())
         };
-        eprintln!(
+        tell!(
             "waiting for messages in ROS domain {}, discovery range {} (robots on other hosts need \
              ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET)",
             of("ROS_DOMAIN_ID", "0"),

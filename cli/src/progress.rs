@@ -58,7 +58,7 @@ impl Progress {
         } else if self.last_line.elapsed() >= Duration::from_secs(10) {
             self.last_line = Instant::now();
             let of = self.whole.map(|w| format!(" of {} s", w.as_secs())).unwrap_or_default();
-            eprintln!("{} s{of} · {text}", elapsed.as_secs());
+            tell!("{} s{of} · {text}", elapsed.as_secs());
         }
     }
 

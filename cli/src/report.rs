@@ -29,7 +29,7 @@ pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
         return Ok(exit::OK);
     }
     let code = make(&args.folder)?;
-    eprintln!("report: {}", args.folder.display());
+    tell!("report: {}", args.folder.display());
     Ok(code)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
     // Shown first: a folder that is gone must not take the summary with it.
     print(|out| write!(out, "{}", table(&report)))?;
     if run.end() == End::NotYet {
-        eprintln!("the run was not ended properly: this is what was stored of it");
+        tell!("the run was not ended properly: this is what was stored of it");
     }
     files::write(folder, &report, &data)?;
     Ok(match (run.end(), report.exit_code()) {

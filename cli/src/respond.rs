@@ -19,6 +19,6 @@ pub(crate) async fn run(respond: Respond) -> anyhow::Result<u8> {
     let shutdown = Shutdown::on_signals(false).context("failed to listen for signals")?;
     let (answered, refused) =
         hopwatch_link::respond(socket, shutdown).await.context("failed to answer")?;
-    eprintln!("answered {answered} questions, passed over {refused} datagrams that were none");
+    tell!("answered {answered} questions, passed over {refused} datagrams that were none");
     Ok(exit::OK)
 }

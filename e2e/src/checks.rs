@@ -7,20 +7,24 @@ use crate::traces::Row;
 const BEFORE: [&str; 4] = ["wake_ns", "ros_ns", "write_ns", "schedule_ns"];
 
 /// Legs of the pipeline: taken → web_acked, in every way that it can be split.
-const PIPELINE: [&str; 16] = [
+const PIPELINE: [&str; 20] = [
     "queue_ns",
     "encode_ns",
     "ai_connect_ns",
+    "ai_retry_ns",
     "ai_request_ns",
     "ai_wait_ns",
     "ai_infer_ns",
+    "ai_resend_ns",
     "ai_reply_ns",
     "ai_transport_ns",
     "ai_round_trip_ns",
     "handoff_ns",
     "web_connect_ns",
+    "web_retry_ns",
     "web_request_ns",
     "web_handle_ns",
+    "web_resend_ns",
     "web_reply_ns",
     "web_transport_ns",
     "web_round_trip_ns",

@@ -99,6 +99,8 @@ const widthFields = {
 
 const latency: Check<number | "lost"> = (value, path) =>
   value === "lost" ? null : number(value, path);
+const change: Check<number | "lost" | "current-lost"> = (value, path) =>
+  value === "current-lost" ? null : latency(value, path);
 
 const spanOverPublished = object<SpanOverPublished>({
   delivered_within: object<Within>({
@@ -227,6 +229,7 @@ const snapshot = object<Snapshot>({
   shadow: nullable(
     object<Shadow>({
       rate_hz: number,
+      stages: list(oneOf("ai", "web")),
       body_bytes: pair(natural),
       current: string,
       links: list(
@@ -235,10 +238,12 @@ const snapshot = object<Snapshot>({
           probes: natural,
           failed: natural,
           retries: natural,
-          cost: object<Summary>(summaryFields),
+          rounds: natural,
+          p50_ns: nullable(latency),
+          p95_ns: nullable(latency),
           pairs: natural,
-          change_ns: ns,
-          change_ci_ns: pair(ns),
+          change_ns: nullable(change),
+          change_ci_ns: pair(nullable(change)),
         }),
       ),
     }),

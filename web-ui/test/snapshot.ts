@@ -127,6 +127,7 @@ export function frame(change: Partial<Snapshot> = {}): string {
     latest: [MESSAGE],
     shadow: {
       rate_hz: 2,
+      stages: ["web"],
       body_bytes: [300, 301],
       current: "http1",
       links: [
@@ -135,10 +136,12 @@ export function frame(change: Partial<Snapshot> = {}): string {
           probes: 4,
           failed: 1,
           retries: 0,
-          cost: SUMMARY,
+          rounds: 2,
+          p50_ns: 7,
+          p95_ns: "lost",
           pairs: 1,
-          change_ns: -5,
-          change_ci_ns: [null, null],
+          change_ns: "current-lost",
+          change_ci_ns: [-5, null],
         },
       ],
     },

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// More than that is a slip of the pen, unless `--yes` is said.
 const MOST_TRIALS: usize = 1000;
+/// More than that isn't meant, whatever is said.
+const ALL_TRIALS: usize = 100_000;
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// A plan, as experiment.json keeps it.
@@ -196,6 +198,11 @@ impl Plan {
         }
         let arms = combinations.saturating_add(usize::from(self.control));
         let trials = arms.saturating_mul(usize::try_from(self.trials).unwrap_or(usize::MAX));
+        if trials > ALL_TRIALS {
+            return refuse(format!(
+                "{trials} trials are more than anybody can wait for: at most {ALL_TRIALS}"
+            ));
+        }
         let each = Duration::from_nanos(self.for_ns);
         let longest = u32::try_from(trials).ok().and_then(|trials| each.checked_mul(trials));
         if !yes && (trials > MOST_TRIALS || longest.is_none_or(|time| time > LONGEST)) {

@@ -41,7 +41,7 @@ impl Progress {
                 bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
                 bar.set_message(text);
             }
-            None => eprintln!("{text}"),
+            None => tell!("{text}"),
         }
     }
 
@@ -53,8 +53,8 @@ impl Progress {
     /// Something that must not be missed.
     pub(super) fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| tell!("{text}")),
+            None => tell!("{text}"),
         }
     }
 

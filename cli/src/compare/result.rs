@@ -23,7 +23,7 @@ pub(crate) fn report(folder: &Path) -> anyhow::Result<u8> {
     let (left, all) = (experiment.left().len(), experiment.turns().len());
     if left > 0 {
         // Looking before the end, and going on or not as it looks, finds what isn't there.
-        eprintln!(
+        tell!(
             "{} of {all} trials are done: nothing is compared before all are. The same \
              `hopwatch compare` goes on, with --out {}",
             all - left,
@@ -50,7 +50,7 @@ pub(super) fn make(experiment: &Experiment, folder: &Path) -> anyhow::Result<u8>
     // Shown first: a folder that is gone must not take the answer with it.
     print(|out| write!(out, "{}", comparison_table(&comparison)))?;
     write_files(folder, &comparison)?;
-    eprintln!("comparison: {}", folder.display());
+    tell!("comparison: {}", folder.display());
     Ok(comparison.exit_code())
 }
 

@@ -19,7 +19,7 @@ pub(super) fn own_name() -> anyhow::Result<String> {
 pub(crate) fn sweep_and_say() {
     let swept = sweep();
     if swept > 0 {
-        eprintln!("took away {swept} network namespaces of a run that was killed");
+        tell!("took away {swept} network namespaces of a run that was killed");
     }
 }
 

@@ -231,8 +231,16 @@ pub(crate) fn artefacts(parts: &[Parts], context: &Context<'_>) -> Vec<Artefact>
         .map(|(kind, (state, n, evidence, fix))| {
             // What isn't in a few messages may still be in more.
             let state = if few && state == State::RuledOut { State::Unknown } else { state };
+            // Without a steady state times tell how long the run was (METHOD 11), and nothing else.
+            let unstable = context.stability.unstable;
+            let (state, n, evidence) = if unstable && kind != ArtefactKind::SerialGateway {
+                (State::Unknown, 0, "the lane was unstable".to_owned())
+            } else {
+                (state, n, evidence)
+            };
             let found = state == State::Found;
-            let (gain_p50_ns, gain_p99_ns) = if found { gains(parts, kind) } else { (None, None) };
+            let (gain_p50_ns, gain_p99_ns) =
+                if found && !unstable { gains(parts, kind) } else { (None, None) };
             let fix = if found { fix.to_owned() } else { String::new() };
             Artefact { kind, state, n, of: parts.len(), evidence, fix, gain_p50_ns, gain_p99_ns }
         })
@@ -410,12 +418,11 @@ fn serial(parts: &[Parts], context: &Context<'_>) -> Look {
     let queue = sorted(parts.iter().map(|p| p.queue));
     let waited = queue.iter().filter(|ns| **ns >= SMALL).count();
     let p99 = quantile(&queue, 990);
-    let seen = format!(
-        "{} worker(s), queue P50 {}, P99 {}",
-        context.info.workers,
-        maybe(quantile(&queue, 500)),
-        maybe(p99)
-    );
+    let mut seen = format!("{} worker(s)", context.info.workers);
+    if !context.stability.unstable {
+        let p50 = maybe(quantile(&queue, 500));
+        let _infallible = write!(seen, ", queue P50 {p50}, P99 {}", maybe(p99));
+    }
     let slow = p99.is_some_and(|ns| ns >= SMALL) || context.stability.unstable;
     if context.info.workers == 1 && slow {
         let fix = "work on more messages at once (--in-flight): waiting behind another message is \

@@ -3,7 +3,7 @@
 use crate::delivery::Latency;
 use crate::lane::{LaneReport, Row};
 use crate::units::duration;
-use hopwatch_model::Ns;
+use hopwatch_model::{Ledger, Ns};
 use serde::Serialize;
 
 /// The limits.
@@ -103,17 +103,20 @@ impl Budget {
         checks
     }
 
-    /// Over what was published; over what was delivered where messages are no longer kept.
+    /// Over what was published. Where messages are no longer kept: over what was delivered, and
+    /// lost all the same when the ledger says that too many were.
     #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53 ns")]
     fn p99(&self, lane: &LaneReport) -> Check {
         let delivered = lane.classes[&Row::Total].p99_ns.map(Latency::Ns);
         let p99 = match &lane.over_published {
             Some(over) => over.pipeline.p99_ns,
+            None if lost_above_a_hundredth(&lane.ledger) => Some(Latency::Lost),
             None => delivered,
         };
+        let of = if lane.over_published.is_some() { "" } else { " of those delivered" };
         let measured = match p99 {
             Some(Latency::Lost) => "lost: more than 1 % of the messages were".to_owned(),
-            Some(ns) => ns.to_string(),
+            Some(ns) => format!("{ns}{of}"),
             None if lane.stability.unstable => "unstable".to_owned(),
             None => "nothing".to_owned(),
         };
@@ -124,6 +127,14 @@ impl Budget {
             passed: matches!(p99, Some(Latency::Ns(ns)) if ns < self.p99_total_ns),
         }
     }
+}
+
+/// Whether more than one in a hundred was lost, by the counts alone: then no message stands at the
+/// 99th percentile of those that [`OverPublished`](crate::OverPublished) counts.
+fn lost_above_a_hundredth(ledger: &Ledger) -> bool {
+    let left_out = ledger.in_flight.saturating_add(ledger.lost_before_discovery);
+    let of = ledger.published.saturating_sub(left_out);
+    of.saturating_sub(ledger.delivered).saturating_mul(100) > of
 }
 
 #[cfg(test)]
@@ -176,6 +187,30 @@ mod tests {
         assert!(!missed.passed, "{missed:?}");
         assert!(missed.checks[2].measured.starts_with("lost"), "{missed:?}");
         assert_eq!(missed.checks.iter().filter(|check| !check.passed).count(), 1);
+    }
+
+    /// The counts remain when the messages are gone.
+    #[test]
+    fn what_is_no_longer_kept_was_lost_all_the_same() {
+        let traces: Vec<_> = (1..=200).map(|n| delivered(0, n, 1_000_000)).collect();
+        let judged = |lost: u64| {
+            let mut ledger = LedgerBuilder::new();
+            for trace in &traces {
+                assert!(ledger.observe_trace(trace));
+            }
+            let clocks = Clocks::default();
+            // Of 200 only the newest 20 are kept.
+            let data = lane_of(&traces[180..], &clocks);
+            let mut counts = ledger.ledger(true);
+            counts.published += lost;
+            let lane = figures(&data, counts, &Wanted::default());
+            assert_eq!(lane.over_published, None);
+            Budget::default().judge(&[lane]).checks.swap_remove(2)
+        };
+        let kept = judged(2);
+        assert!(kept.passed && kept.measured.ends_with(" of those delivered"), "{kept:?}");
+        let missed = judged(3);
+        assert!(!missed.passed && missed.measured.starts_with("lost"), "{missed:?}");
     }
 
     #[test]

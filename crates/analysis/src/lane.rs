@@ -208,6 +208,8 @@ pub struct LaneReport {
     pub rates: Rates,
     /// The longest time without a delivery; `null` for fewer than two.
     pub delivery_gap: Option<DeliveryGap>,
+    /// Why messages failed, the commonest first, at most [`FAILURES`] of them.
+    pub failures: Vec<FailureShown>,
     /// S1's own table.
     pub s1: S1Table,
     /// What the clocks of its robots and services do.
@@ -216,6 +218,43 @@ pub struct LaneReport {
     pub oddities: BTreeMap<&'static str, u64>,
     /// Traces that could not be split: in the ledger, not in the figures.
     pub defects: Vec<String>,
+}
+
+/// Failures that a report shows of a lane; each message's own is in traces.csv.
+pub const FAILURES: usize = 3;
+
+/// Why some messages failed, in the words of their traces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureShown {
+    /// What became of them.
+    pub outcome: String,
+    /// Why, in a sentence.
+    pub detail: String,
+    /// How many.
+    pub n: usize,
+}
+
+impl FailureShown {
+    fn commonest(traces: &[&Trace]) -> Vec<Self> {
+        let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
+        for trace in traces.iter().filter(|trace| trace.outcome != Outcome::Delivered) {
+            if let Some(detail) = &trace.detail {
+                *counts.entry((trace.outcome.to_string(), detail)).or_default() += 1;
+            }
+        }
+        let mut all: Vec<Self> = counts
+            .into_iter()
+            .map(|((outcome, detail), n)| Self { outcome, detail: detail.to_owned(), n })
+            .collect();
+        all.sort_by_key(|failure| std::cmp::Reverse(failure.n));
+        all.truncate(FAILURES);
+        all
+    }
+
+    /// In a sentence.
+    pub(crate) fn said(&self) -> String {
+        format!("{} × {}: {}", self.n, self.outcome, self.detail)
+    }
 }
 
 fn exact(ns: Option<Ns>) -> Option<(Ns, Ns)> {
@@ -278,6 +317,7 @@ pub fn figures<'a>(lane: &LaneData<'a>, ledger: Ledger, wanted: &Wanted) -> Lane
         variance_shares: made_of.shares,
         rates: Rates::of(lane),
         delivery_gap: DeliveryGap::of(&in_order),
+        failures: FailureShown::commonest(&lane.traces),
         ledger,
         stability,
         findings,

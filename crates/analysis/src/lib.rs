@@ -57,7 +57,10 @@ pub use delivery::{DeliveryGap, Latency, OverPublished, SpanOverPublished, Withi
 pub use effect::{Amount, Effect, Metric, WelchFigures};
 pub use experiment::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, Factor};
 pub use glass::{Glass, GlassTracker};
-pub use lane::{LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted, figures};
+pub use lane::{
+    FAILURES, FailureShown, LaneData, LaneInfo, LaneReport, LegFigures, Row, SpanFigures, Wanted,
+    figures,
+};
 pub use ledger::{Account, LedgerBuilder};
 pub use markdown::markdown;
 pub use network::{Network, NetworkLeg};
@@ -67,7 +70,7 @@ pub use rates::Rates;
 pub use remarks::{flow, moments, remarks};
 pub use report::{Dataset, Event, Report, RunInfo, SCHEMA, Verdict, report};
 pub use s1::{S1Row, S1Table};
-pub use shadow::{Shadow, ShadowLink};
+pub use shadow::{Change, Shadow, ShadowLink};
 pub use short_cut::{DEFAULT_MARGIN_NS, verdict_of_run, verdict_of_table};
 pub use stability::{Stability, stability};
 pub use table::{ledger_lines, page_lines, table};

@@ -90,6 +90,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for line in ledger_lines(&lane.ledger) {
         put(out, &format!("- {}", cell(line.trim())));
     }
+    for failure in &lane.failures {
+        put(out, &format!("- {}", cell(&failure.said())));
+    }
     put(out, &format!("- stability: {}", cell(&lane.stability.reason)));
     for finding in &lane.findings {
         let (kind, subject) = (cell(&finding.kind), cell(&finding.subject));

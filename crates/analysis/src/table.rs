@@ -49,6 +49,9 @@ fn of_lane(out: &mut String, lane: &LaneReport) {
     for text in ledger_lines(&lane.ledger) {
         wrapped(out, &text);
     }
+    for failure in &lane.failures {
+        wrapped(out, &failure.said());
+    }
     if lane.ledger.published == 0 {
         wrapped(out, "nothing was published on the topic, as far as this ROS domain shows");
     }

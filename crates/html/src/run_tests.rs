@@ -104,6 +104,7 @@ fn other_links_are_shown_with_their_intervals() {
         for (link, cost) in [("http1", 400), ("udp", 250), ("http1-fresh", 900), ("quic", 0)] {
             for stage in [Stage::Ai, Stage::Web] {
                 data.probes.push(Probe {
+                    gateway: String::new(),
                     round,
                     stage,
                     link: link.into(),
@@ -122,6 +123,7 @@ fn other_links_are_shown_with_their_intervals() {
     let html = made(&data);
     let text = sound(&html);
     assert!(html.contains("id=\"changes\"") && text.contains("-300 µs of P50 510 µs"), "{text}");
+    assert!(text.contains("quic: lost (lost to lost)"), "{text}");
     data.probes.reverse();
     assert_eq!(made(&data), html);
     data.probes.retain(|probe| probe.is_current);

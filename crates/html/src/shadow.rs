@@ -5,10 +5,9 @@ use crate::lane::list;
 use crate::markup::{Markup, Px};
 use crate::scale::{Scale, time_ticks};
 use crate::tables::{figure, table};
-use crate::words::{between, count_of, float, interval, short, thousands};
-use hopwatch_analysis::{Shadow, ShadowLink, maybe};
+use crate::words::{between, count_of, float, short, thousands};
+use hopwatch_analysis::{Change, Latency, Shadow, ShadowLink, maybe};
 use hopwatch_model::Ns;
-use hopwatch_stats::Interval;
 use std::fmt::Write;
 
 const LEFT: f64 = 160.0;
@@ -25,9 +24,12 @@ pub(crate) fn shadow_section(m: &mut Markup, shadow: &Shadow) {
         list(m, texts.into_iter().take(1));
         changes_chart(m, "changes", shadow);
         let heads = ["link", "requests", "no reply", "sent again", "cost P50", "P95", "change"];
-        let caption = "Request and reply to both services, connection included, without the \
-                       services' own time; with 95 % intervals";
-        table(m, caption, &heads, |m| {
+        let caption = format!(
+            "Request and reply to {}, connection included, without the service's own time; one \
+             without a reply takes forever. With 95 % intervals of the change",
+            shadow.services()
+        );
+        table(m, &caption, &heads, |m| {
             for link in &shadow.links {
                 m.within("tr", &[], |m| {
                     m.within("th", &[("scope", &"row")], |m| {
@@ -39,9 +41,9 @@ pub(crate) fn shadow_section(m: &mut Markup, shadow: &Shadow) {
                     m.element("td", &[], &thousands(number(link.probes)));
                     m.element("td", &[], &thousands(number(link.failed)));
                     m.element("td", &[], &thousands(link.retries));
-                    figure(m, &maybe(link.cost.p50_ns), &interval(link.cost.p50_ci_ns));
-                    figure(m, &maybe(link.cost.p95_ns), &interval(link.cost.p95_ci_ns));
-                    figure(m, &signed(link.change_ns), &change_said(link.change_ci_ns));
+                    m.element("td", &[], &cost(link.p50_ns));
+                    m.element("td", &[], &cost(link.p95_ns));
+                    figure(m, &signed(link.change_ns), &change_said(&link.change_ci_ns));
                 });
             }
         });
@@ -52,25 +54,37 @@ fn number(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// With its sign.
-fn signed(ns: Option<Ns>) -> String {
-    let sign = if ns.is_some_and(|ns| ns > 0) { "+" } else { "" };
-    format!("{sign}{}", maybe(ns))
+fn cost(of: Option<Latency>) -> String {
+    of.map_or_else(|| maybe(None), |of| of.to_string())
 }
 
-fn change_said(ci: Interval) -> String {
-    match (ci.lo, ci.hi) {
+/// With its sign.
+fn signed(change: Option<Change>) -> String {
+    change.map_or_else(|| maybe(None), |change| change.to_string())
+}
+
+fn change_said(ci: &(Option<Change>, Option<Change>)) -> String {
+    match ci {
         (None, None) => "–".to_owned(),
-        (lo, hi) => between(&signed(lo), &signed(hi)),
+        (lo, hi) => between(&signed(*lo), &signed(*hi)),
+    }
+}
+
+/// What can be drawn of it.
+fn finite(change: Option<Change>) -> Option<Ns> {
+    match change {
+        Some(Change::Ns(ns)) => Some(ns),
+        _ => None,
     }
 }
 
 /// The changes with their intervals; nothing when there is only one link.
 fn changes_chart(m: &mut Markup, id: &str, shadow: &Shadow) {
-    let links: Vec<(&ShadowLink, Ns)> =
+    let links: Vec<(&ShadowLink, Change)> =
         shadow.links.iter().filter_map(|link| Some((link, link.change_ns?))).collect();
-    let ends = |(link, change): &(&ShadowLink, Ns)| {
-        [Some(*change), link.change_ci_ns.lo, link.change_ci_ns.hi].into_iter().flatten()
+    let ends = |(link, change): &(&ShadowLink, Change)| {
+        let (lo, hi) = link.change_ci_ns;
+        [Some(*change), lo, hi].map(finite).into_iter().flatten()
     };
     let all: Vec<Ns> = links.iter().flat_map(ends).collect();
     if links.is_empty() {
@@ -85,7 +99,12 @@ fn changes_chart(m: &mut Markup, id: &str, shadow: &Shadow) {
     let shows: Vec<String> = links
         .iter()
         .map(|(link, change)| {
-            format!("{}: {} ({})", link.link, signed(Some(*change)), change_said(link.change_ci_ns))
+            format!(
+                "{}: {} ({})",
+                link.link,
+                signed(Some(*change)),
+                change_said(&link.change_ci_ns)
+            )
         })
         .collect();
     let title = format!("What each link would change against {}", shadow.current);
@@ -106,16 +125,20 @@ fn changes_chart(m: &mut Markup, id: &str, shadow: &Shadow) {
             let y = TOP + ROW * (count_of(i) + 0.5);
             label(m, (LEFT - 12.0, y + 4.0), "end", "row", &short(&link.link, 22));
             m.within("g", &[("class", &"forest")], |m| {
-                if let (Some(lo), Some(hi)) = (link.change_ci_ns.lo, link.change_ci_ns.hi) {
+                let (lo, hi) = link.change_ci_ns;
+                if let (Some(lo), Some(hi)) = (finite(lo), finite(hi)) {
                     let (from, to) = (Px(scale.at(float(lo))), Px(scale.at(float(hi))));
                     let mut d = String::new();
                     let _infallible = write!(d, "M{from} {}v10m0 -5H{to}m0 -5v10", Px(y - 5.0));
                     path(m, &d, "whisker");
                 }
-                let at = Px(scale.at(float(*change)));
-                m.void("circle", &[("cx", &at), ("cy", &Px(y)), ("r", &5), ("class", &"dot")]);
+                // What is lost lies beyond every scale.
+                if let Some(change) = finite(Some(*change)) {
+                    let at = Px(scale.at(float(change)));
+                    m.void("circle", &[("cx", &at), ("cy", &Px(y)), ("r", &5), ("class", &"dot")]);
+                }
             });
-            let text = format!("{} of P50 {}", signed(Some(*change)), maybe(link.cost.p50_ns));
+            let text = format!("{} of P50 {}", signed(Some(*change)), cost(link.p50_ns));
             label(m, (RIGHT + 14.0, y + 4.0), "start", "row", &text);
         }
     });

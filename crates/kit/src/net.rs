@@ -1,8 +1,8 @@
 //! Listening and serving HTTP, the same way in every service.
 
 use crate::config::Refused;
-use crate::connection::Gate;
 pub use crate::connection::Limits;
+use crate::connection::{Connection, Gate};
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
@@ -10,15 +10,27 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::serve::Listener;
 use axum::{Json, Router, routing::get};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket};
+use tokio_util::task::TaskTracker;
 
 /// How long open connections may go on after the wish to end.
 pub const DRAIN: Duration = Duration::from_secs(2);
+
+/// Requests at once on a connection that carries several; further ones wait at the asker's.
+pub const STREAMS: u32 = 4096;
+
+/// How much of a body may be under way, in bytes: a message of 4 MB waits for no window.
+pub const WINDOW: u32 = 8 << 20;
 
 /// The token that others must show (`authorization: Bearer …`); from `HOPWATCH_TOKEN`, so that
 /// it stands in no process list and no file of ours.
@@ -194,7 +206,12 @@ where
     )
 }
 
-/// Serves HTTP/1.1, and HTTP/2 to those who begin with its preface, until the shutdown begins; then lets open requests end for at most [`DRAIN`].
+/// Serves HTTP/1.1, and HTTP/2 to those who begin with its preface, until the shutdown begins; then
+/// lets open requests end for at most [`DRAIN`].
+///
+/// Over HTTP/2 at most [`STREAMS`] requests of a connection are worked on at once, and [`WINDOW`]
+/// bytes of their bodies may be under way: what hyper has by itself (200, and 1 MiB) would be the
+/// measure of a link of many requests or long bodies.
 ///
 /// `TCP_NODELAY` is set on every connection: Nagle with delayed ACK costs 40 ms (METHOD 20).
 pub async fn serve(listener: TcpListener, app: Router, shutdown: Shutdown) -> anyhow::Result<()> {
@@ -211,12 +228,42 @@ pub async fn serve_within(
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     // Beyond loopback others reach it by names that we don't know; there the token guards.
     let app = if loopback { app.layer(middleware::from_fn(keep_pages_out)) } else { app };
-    let served =
-        axum::serve(Gate::new(listener, limits), app).with_graceful_shutdown(shutdown.begun());
-    tokio::select! {
-        result = served => result.context("failed to serve"),
-        () = async { shutdown.begun().await; tokio::time::sleep(DRAIN).await } => Ok(()),
+    let mut gate = Gate::new(listener, limits);
+    let connections = TaskTracker::new();
+    loop {
+        let (connection, _) = tokio::select! {
+            accepted = gate.accept() => accepted,
+            () = shutdown.begun() => break,
+        };
+        connections.spawn(serve_one(connection, app.clone(), shutdown.clone()));
     }
+    // From here on connections are refused.
+    drop(gate);
+    connections.close();
+    // Whoever still waits has waited for long enough.
+    let _all_ended = tokio::time::timeout(DRAIN, connections.wait()).await;
+    Ok(())
+}
+
+/// Serves one connection until it ends, or until its open requests have after the shutdown began.
+async fn serve_one(connection: Connection, app: Router, shutdown: Shutdown) {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http2()
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        // A WebSocket over HTTP/2 (RFC 8441).
+        .enable_connect_protocol();
+    let service = TowerToHyperService::new(app);
+    let mut served =
+        pin!(builder.serve_connection_with_upgrades(TokioIo::new(connection), service));
+    tokio::select! {
+        // How a client ended its connection is its own business.
+        _ended = served.as_mut() => return,
+        () = shutdown.begun() => served.as_mut().graceful_shutdown(),
+    }
+    let _ended = served.await;
 }
 
 #[cfg(test)]
@@ -232,6 +279,31 @@ mod tests {
         let listener = bind(loopback, &Token::none()).await.unwrap();
         let taken = bind(listener.local_addr().unwrap(), &Token::none()).await.unwrap_err();
         assert!(taken.to_string().contains("another program"), "{taken}");
+    }
+
+    /// By the settings that it tells (RFC 9113, 6.5).
+    #[tokio::test]
+    async fn http2_has_room_for_many_requests_and_long_bodies() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = bind("127.0.0.1:0".parse().unwrap(), &Token::none()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let end = Shutdown::new();
+        let serving = tokio::spawn(serve(listener, Router::new(), end.clone()));
+        let mut tcp = tokio::net::TcpStream::connect(address).await.unwrap();
+        tcp.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+        let mut head = [0; 9];
+        tcp.read_exact(&mut head).await.unwrap();
+        assert_eq!(head[3], 4, "its first frame is no SETTINGS: {head:?}");
+        let mut settings = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
+        tcp.read_exact(&mut settings).await.unwrap();
+        let told = |id: u16| {
+            let setting = settings.chunks(6).find(|setting| setting[..2] == id.to_be_bytes());
+            setting.map(|setting| u32::from_be_bytes(setting[2..].try_into().unwrap()))
+        };
+        assert_eq!((told(3), told(4)), (Some(STREAMS), Some(WINDOW)));
+        end.begin();
+        drop(tcp);
+        serving.await.unwrap().unwrap();
     }
 
     #[test]

@@ -106,6 +106,9 @@ pub struct Ignored {
     pub late: u64,
     /// Requests beyond those that are worked on at once.
     pub overload: u64,
+    /// Requests without the token. Nobody knows where they come from, so they get no answer that
+    /// is longer than they are: the service is no means against others.
+    pub stranger: u64,
 }
 
 /// What a service answered, by whatever link.

@@ -10,6 +10,7 @@ pub(crate) struct Counts {
     duplicate: AtomicU64,
     late: AtomicU64,
     overload: AtomicU64,
+    stranger: AtomicU64,
 }
 
 impl Counts {
@@ -33,6 +34,10 @@ impl Counts {
         self.overload.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn stranger(&self) {
+        self.stranger.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn now(&self) -> Ignored {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Ignored {
@@ -41,6 +46,7 @@ impl Counts {
             duplicate: of(&self.duplicate),
             late: of(&self.late),
             overload: of(&self.overload),
+            stranger: of(&self.stranger),
         }
     }
 }

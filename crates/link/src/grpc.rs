@@ -162,7 +162,9 @@ impl Grpc {
         let (name, said) = (status.code().description(), status.message());
         let cause = status.source().and_then(|source| causes(source).last());
         let cause = cause.map(|error| format!(": {error}")).unwrap_or_default();
-        CallError::new(failure, format!("gRPC ended with {name:?}: {said:?}{cause}"))
+        let refused = (status.code() == Code::Unauthenticated).then_some(401);
+        let detail = format!("gRPC ended with {name:?}: {said:?}{cause}");
+        CallError { failure, detail, status: refused }
     }
 }
 

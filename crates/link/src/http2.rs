@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::Clock;
+use hopwatch_kit::net::WINDOW;
 use hopwatch_model::Ns;
 use hopwatch_wire::headers;
 use http::header::CONTENT_TYPE;
@@ -20,9 +21,6 @@ use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::error::Error;
 use std::sync::Arc;
-
-/// How much of a body may be under way on a stream: a message of 4 MB waits for no window.
-const WINDOW: u32 = 8 << 20;
 
 /// A connection, driven by a task of its own: all requests share it.
 pub(crate) async fn connect<B>(target: &Target) -> Result<SendRequest<B>, CallError>

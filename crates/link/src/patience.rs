@@ -7,8 +7,7 @@ use std::time::Duration;
 pub(crate) struct Patience(Option<(Duration, Duration)>);
 
 impl Patience {
-    /// An answer took so long, and it is known to which attempt it was (Karn's rule needs no
-    /// more).
+    /// An answer took so long. It must be known to which attempt it was (Karn's rule).
     pub(crate) fn learn(&mut self, took: Duration) {
         self.0 = Some(match self.0 {
             None => (took, took / 2),

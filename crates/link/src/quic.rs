@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::Clock;
+use hopwatch_kit::net::WINDOW;
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD};
 use quinn::crypto::rustls::QuicClientConfig;
@@ -36,8 +37,6 @@ pub(crate) const PROTOCOL: &[u8] = b"hopwatch/1";
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// A handshake takes two round trips.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How much of a body may be under way.
-pub(crate) const WINDOW: u32 = 8 << 20;
 
 /// A link over QUIC.
 pub(crate) struct Quic {
@@ -109,6 +108,10 @@ impl Quic {
         loop {
             let open = || self.connect();
             let (kept, is_new) = self.shared.take(&*self.clock, progress, open).await?;
+            // Before there is a stream for it: if the service takes no more at once, the request
+            // waits for one.
+            let sent = self.clock.now();
+            progress.sent(sent);
             let (mut send, mut receive) = match kept.connection.open_bi().await {
                 Ok(streams) => streams,
                 Err(error) => {
@@ -120,8 +123,6 @@ impl Quic {
                     continue;
                 }
             };
-            let sent = self.clock.now();
-            progress.sent(sent);
             let waiting = self.shared.waiting(&kept, sent);
             // A service that doesn't want all of it says why in its reply.
             let _unread = send.write_all(&message).await;

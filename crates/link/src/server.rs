@@ -29,11 +29,22 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 /// Path at which every service answers with what it got.
 pub const ECHO: &str = "/v1/echo";
+
+/// The answer to who shows no token, or another.
+const NO_TOKEN: &str = "a token is needed (HOPWATCH_TOKEN)\n";
+
+/// How long the reading of one request may take. Whoever sends a byte now and then would keep what
+/// has come in memory for ever.
+const READING: Duration = Duration::from_secs(30);
+
+/// How long the other ends may take to see that a service leaves.
+const LEAVING: Duration = Duration::from_millis(200);
 
 /// What a service does with a request.
 pub trait Handler: Send + Sync + 'static {
@@ -158,7 +169,7 @@ impl Server {
         tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
         tasks.spawn(quic::serve(Arc::clone(&core), quic, shutdown.clone()));
         let routes = routes(&core, ports, shutdown);
-        Ok(Opened { routes, core, tasks })
+        Ok(Opened { routes, core, tasks, shutdown: shutdown.clone() })
     }
 }
 
@@ -168,6 +179,7 @@ pub struct Opened {
     pub routes: Router,
     core: Arc<Core>,
     tasks: TaskTracker,
+    shutdown: Shutdown,
 }
 
 impl Opened {
@@ -177,14 +189,16 @@ impl Opened {
         move || core.counts.now()
     }
 
-    /// Lets requests under way end, after the shutdown has begun, for at most [`DRAIN`]. Takes
-    /// what [`Opened::routes`] left.
+    /// Waits for the shutdown, then lets requests under way end for at most [`DRAIN`] and a moment
+    /// for the words of leaving. To be waited for beside what serves [`Opened::routes`]: behind it,
+    /// a service would take twice as long to end.
     pub fn ending(&self) -> impl Future<Output = ()> + Send + 'static {
-        let tasks = self.tasks.clone();
+        let (tasks, begun) = (self.tasks.clone(), self.shutdown.begun());
         async move {
+            begun.await;
             tasks.close();
             // Whoever still waits has waited for long enough.
-            let _all_ended = tokio::time::timeout(DRAIN, tasks.wait()).await;
+            let _all_ended = tokio::time::timeout(DRAIN + LEAVING, tasks.wait()).await;
         }
     }
 }
@@ -204,11 +218,19 @@ fn routes(core: &Arc<Core>, ports: Ports, shutdown: &Shutdown) -> Router {
 /// HTTP/1.1 and HTTP/2.
 async fn http(State((core, at)): State<(Arc<Core>, usize)>, request: Request) -> Response<Body> {
     let (Parts { headers: request_headers, .. }, body) = request.into_parts();
+    if !core.token.admits(&request_headers) {
+        return http_reply(Answered::no_token());
+    }
     // No layer and no extractor for the limit: each would be a box and a copy of the route.
-    let body = match axum::body::to_bytes(body, core.max_body_bytes).await {
-        Ok(body) => body,
-        Err(error) if is_too_long(&error) => return http_reply(Answered::too_large()),
-        Err(_) => {
+    let reading = axum::body::to_bytes(body, core.max_body_bytes);
+    let body = match tokio::time::timeout(READING, reading).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) if is_too_long(&error) => return http_reply(Answered::too_large()),
+        Err(_elapsed) => {
+            let slow = Answered::plain(StatusCode::REQUEST_TIMEOUT, "the body takes too long\n");
+            return http_reply(slow);
+        }
+        Ok(Err(_)) => {
             let broken = Answered::plain(StatusCode::BAD_REQUEST, "the body broke off\n");
             return http_reply(broken);
         }
@@ -253,12 +275,10 @@ fn put_stamps(to: &mut HeaderMap, stamps: Option<&ServiceStamps>) {
 }
 
 impl Core {
+    /// Each link shows this the token before it reads a body.
     async fn answer(&self, asked: Asked<'_>) -> Answered {
         if !self.token.admits_value(asked.authorization) {
-            return Answered::plain(
-                StatusCode::UNAUTHORIZED,
-                "a token is needed (HOPWATCH_TOKEN)\n",
-            );
+            return Answered::no_token();
         }
         let Some((_, handler)) = self.paths.iter().find(|(path, _)| path == asked.path) else {
             return Answered::plain(StatusCode::NOT_FOUND, "nothing is answered at this path\n");
@@ -295,6 +315,10 @@ impl Answered {
     fn plain(status: StatusCode, text: &'static str) -> Self {
         let body = Bytes::from_static(text.as_bytes());
         Self { status, media_type: "text/plain", body, stamps: None }
+    }
+
+    fn no_token() -> Self {
+        Self::plain(StatusCode::UNAUTHORIZED, NO_TOKEN)
     }
 
     fn too_large() -> Self {

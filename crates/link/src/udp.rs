@@ -19,6 +19,7 @@ use futures_util::future::BoxFuture;
 use hopwatch_kit::Clock;
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::envelope::{Envelope, ReplyHead, RequestHead};
+use rustix::io::Errno;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,6 +74,21 @@ enum Lost {
     /// The peer's host says that nobody listens there: nothing of it was executed.
     Nobody,
     Failed(CallError),
+}
+
+/// What the system says of a datagram that it could not pass on just now: it is lost, as any other
+/// one on the way, and the next one may arrive.
+fn is_passing(error: &io::Error) -> bool {
+    let passing = [Errno::NOBUFS, Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::PERM];
+    Errno::from_io_error(error).is_some_and(|errno| passing.contains(&errno))
+}
+
+/// Sends a datagram; one that can't be passed on is lost.
+async fn send(socket: &UdpSocket, message: &[u8]) -> io::Result<()> {
+    match socket.send(message).await {
+        Err(error) if is_passing(&error) => Ok(()),
+        sent => sent.map(drop),
+    }
 }
 
 impl From<io::Error> for Lost {
@@ -132,9 +148,7 @@ impl Udp {
             let mut socket = if let Some(socket) = self.reuse() {
                 socket
             } else {
-                if self.offers.known().is_none() {
-                    progress.connecting(self.clock.now());
-                }
+                progress.connecting(self.clock.now());
                 self.connect().await?
             };
             let replied = match &self.retry {
@@ -174,7 +188,7 @@ impl Udp {
         message: &[u8],
         head: &RequestHead,
     ) -> Result<Replied, Lost> {
-        socket.udp.send(message).await?;
+        send(&socket.udp, message).await?;
         loop {
             if let Some(Word::Reply(replied)) = self.next(socket, head).await? {
                 return Ok(replied);
@@ -207,7 +221,7 @@ impl Udp {
         };
         loop {
             let alone = attempts.len() == 1;
-            let sent = socket.udp.send(&message).await;
+            let sent = send(&socket.udp, &message).await;
             sent.map_err(|error| gone(error.into(), alone))?;
             let begun = Instant::now();
             loop {
@@ -227,9 +241,12 @@ impl Udp {
                             progress.arrived(first, attempts[at]);
                             return Ok(replied);
                         }
-                        Some(Word::Taken(attempt)) if !taken => {
-                            let sent = attempts[index(attempt, attempts.len())];
-                            self.learned().word.learn(since(sent, self.clock.now()));
+                        Some(Word::Taken) if !taken => {
+                            // To which of several attempts it is the word isn't known: it names the
+                            // one that is executed (Karn's rule).
+                            if attempts.len() == 1 {
+                                self.learned().word.learn(since(first, self.clock.now()));
+                            }
                             (taken, backoff) = (true, 1);
                         }
                         _ => {}
@@ -263,14 +280,18 @@ impl Udp {
 
     /// The next datagram; `None` when it is nothing that is waited for.
     async fn next(&self, socket: &mut Socket, head: &RequestHead) -> Result<Option<Word>, Lost> {
-        let length = socket.udp.recv(&mut socket.buffer).await?;
+        let length = match socket.udp.recv(&mut socket.buffer).await {
+            // A word about one that was sent: its reply won't come, but that of a later one may.
+            Err(error) if is_passing(&error) => return Ok(None),
+            received => received?,
+        };
         let ended = self.clock.now();
         let frame = Bytes::copy_from_slice(socket.buffer.get(..length).unwrap_or_default());
         Ok(match Envelope::read(&frame) {
             Ok(Envelope::Reply(reply, body)) if reply.id == head.id => {
                 Some(Word::Reply(Replied { head: reply, body, ended }))
             }
-            Ok(Envelope::Taken(taken)) if taken.id == head.id => Some(Word::Taken(taken.attempt)),
+            Ok(Envelope::Taken(taken)) if taken.id == head.id => Some(Word::Taken),
             Ok(Envelope::Reply(..) | Envelope::Taken(_)) => {
                 self.counts.late();
                 None
@@ -285,8 +306,8 @@ impl Udp {
 
 enum Word {
     Reply(Replied),
-    /// The service has it: this attempt.
-    Taken(u32),
+    /// The service has it.
+    Taken,
 }
 
 /// Which of so many attempts, from 1, a service names.
@@ -349,3 +370,7 @@ impl Link for Udp {
         self.counts.now()
     }
 }
+
+#[cfg(test)]
+#[path = "udp_tests.rs"]
+mod tests;

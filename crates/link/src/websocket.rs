@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use hopwatch_kit::Clock;
+use hopwatch_kit::net::Token;
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, RequestId};
 use http::Uri;
@@ -27,6 +28,8 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 /// Where the services take it.
 pub(crate) const PATH: &str = "/v1/link";
+/// Why a service of ours leaves, which it does only between requests.
+pub(crate) const LEAVING: &str = "the service stops";
 /// Room for what is read and written at once; larger messages take several turns.
 const BUFFER: usize = 16 << 10;
 
@@ -37,6 +40,7 @@ pub(crate) struct WebSocket {
     target: Target,
     uri: Uri,
     asking: Asking,
+    token: Token,
     max_reply_bytes: usize,
     clock: Arc<dyn Clock>,
     pool: Pool<Socket>,
@@ -44,7 +48,7 @@ pub(crate) struct WebSocket {
 
 /// What came instead of a reply.
 enum NoReply {
-    /// The service went away (1001), which it does only between requests: it began nothing.
+    /// The service went away (1001) for our own reason: it began nothing.
     Away,
     /// Whatever became of it can't be known, or it can't be sent at all.
     Failed(CallError),
@@ -58,6 +62,7 @@ impl WebSocket {
             uri: uri.build().map_err(|error| target.refuse(&error.to_string()))?,
             target,
             asking: Asking::new(config, &*clock),
+            token: config.token.clone(),
             max_reply_bytes: config.max_reply_bytes,
             clock,
             pool: Pool::new(config.max_idle),
@@ -72,11 +77,19 @@ impl WebSocket {
         config.write_buffer_size = BUFFER;
         config.max_message_size = Some(limit);
         config.max_frame_size = Some(limit);
-        let request = ClientRequestBuilder::new(self.uri.clone());
+        let mut request = ClientRequestBuilder::new(self.uri.clone());
+        if let Some(authorization) = self.token.authorization() {
+            request = request.with_header("authorization", authorization);
+        }
         let opened = tokio_tungstenite::client_async_with_config(request, tcp, Some(config)).await;
         opened.map(|(socket, _)| socket).map_err(|error| match error {
             Error::Http(reply) => {
                 let (at, status) = (self.target.authority(), reply.status().as_u16());
+                if status == 401 {
+                    let detail = format!("{at} wants to be shown another token (GET {PATH}: 401)");
+                    let failure = Failure::Refused;
+                    return CallError { failure, detail, status: Some(status) };
+                }
                 let detail = format!("{at} offers no websocket link (GET {PATH}: {status})");
                 CallError::new(Failure::Unreachable, detail)
             }
@@ -175,7 +188,8 @@ impl WebSocket {
 fn left(frame: Option<&CloseFrame>) -> NoReply {
     let (code, reason) = frame.map_or((CloseCode::Status, ""), |f| (f.code, f.reason.as_str()));
     let failure = match code {
-        CloseCode::Away => return NoReply::Away,
+        // Ours: others may leave with that code in the middle of a request.
+        CloseCode::Away if reason == LEAVING => return NoReply::Away,
         CloseCode::Size => Failure::Refused,
         _ => Failure::Broken,
     };
@@ -205,5 +219,23 @@ impl Link for WebSocket {
             Ok(())
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy that is stopped, or any other program, may leave when it has passed a request on.
+    #[test]
+    fn only_our_own_leaving_is_known_to_have_begun_nothing() {
+        let leaving = |reason: &'static str| {
+            left(Some(&CloseFrame { code: CloseCode::Away, reason: reason.into() }))
+        };
+        assert!(matches!(leaving(LEAVING), NoReply::Away));
+        for reason in ["", "Going away", "the service stops, after all"] {
+            let NoReply::Failed(error) = leaving(reason) else { panic!("{reason}") };
+            assert_eq!(error.failure, Failure::Broken, "{reason}");
+        }
     }
 }

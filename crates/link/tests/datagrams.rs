@@ -14,7 +14,7 @@ use hopwatch_model::Failure;
 use hopwatch_wire::envelope::{Envelope, ReplyHead, RequestHead, RequestId};
 use relay::{Relay, offer};
 use service::{PATIENCE, Service, config, open, request};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
@@ -102,7 +102,10 @@ async fn the_deadline_ends_the_retries() {
         ..RETRY
     };
     let link = open(LinkKind::UdpRetry, &LinkConfig { retry, ..config(relay.port, "/v1/x") });
-    let call = link.call(Request { deadline: Duration::from_secs(1), ..request("{}") }).await;
+    let (deadline, begun) = (Duration::from_secs(1), Instant::now());
+    let call = link.call(Request { deadline, ..request("{}") }).await;
+    let took = begun.elapsed();
+    assert!((deadline..deadline + Duration::from_secs(2)).contains(&took), "{took:?}");
     assert_eq!(call.result.unwrap_err().failure, Failure::TimedOut);
     assert!(
         call.retries >= 1 && call.sent.is_some() && call.first_sent.is_none(),
@@ -172,17 +175,41 @@ async fn a_service_passes_over_what_is_no_request_and_counts_it() {
     socket_to(service.port).await.send(&request).await.unwrap();
     ignored(&service, Ignored { garbage: 5, duplicate: 1, foreign: 1, ..Ignored::default() }).await;
     assert_eq!(service.executed(), 1);
-    // Who shows no token is answered so, and not remembered.
+    // Who shows no token is told so, and not remembered.
     let stranger = RequestHead { authorization: None, ..head(2) };
     socket.send(&stranger.frame(b"{}").unwrap()).await.unwrap();
     let length = timeout(PATIENCE, socket.recv(&mut buffer)).await.unwrap().unwrap();
     let reply = Envelope::read(&Bytes::copy_from_slice(&buffer[..length])).unwrap();
     assert!(matches!(reply, Envelope::Reply(ReplyHead { status: 401, .. }, _)), "{reply:?}");
+    let counted =
+        Ignored { garbage: 5, duplicate: 1, foreign: 1, stranger: 1, ..Ignored::default() };
+    assert_eq!(service.ignored(), counted);
     socket.send(&head(2).frame(b"{}").unwrap()).await.unwrap();
     timeout(PATIENCE, socket.recv(&mut buffer)).await.unwrap().unwrap();
     assert_eq!((service.executed(), service.traces()), (2, vec![None, None]));
     service.idle().await;
     service.stop().await;
+}
+
+/// Whose address stands on a datagram need not have sent it.
+#[tokio::test]
+async fn a_stranger_gets_no_more_bytes_than_it_sent() {
+    let service = Service::start(Token::some("s3cret")).await;
+    let socket = socket_to(service.port).await;
+    // A head as short as it can be: a list instead of a map, without texts.
+    let head = [0x9a, 0x92, 1, 7, 1, 0xc3, 0, 0, 0xa0, 0xc0, 0xc0, 0xc0, 0xa0];
+    let short = [b"HOPW", &[1, 1, 0, 13][..], &head].concat();
+    let long = [&short[..], &[b'x'; 500]].concat();
+    let mut buffer = [0; 2000];
+    for (strangers, sent) in [(1, &short), (2, &long)] {
+        socket.send(sent).await.unwrap();
+        ignored(&service, Ignored { stranger: strangers, ..Ignored::default() }).await;
+    }
+    // The short one got nothing, or this would be it.
+    let length = timeout(PATIENCE, socket.recv(&mut buffer)).await.unwrap().unwrap();
+    assert!((short.len() + 1..=long.len()).contains(&length), "{length}");
+    let reply = Envelope::read(&Bytes::copy_from_slice(&buffer[..length])).unwrap();
+    assert!(matches!(reply, Envelope::Reply(ReplyHead { status: 401, .. }, _)), "{reply:?}");
 }
 
 /// A request that was first sent before the service began may have been executed by the one before.

@@ -7,14 +7,15 @@ mod service;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use hopwatch_kit::net::Token;
+use hopwatch_kit::net::{DRAIN, Token};
 use hopwatch_link::{Call, Ignored, Link, LinkConfig, LinkKind, Request};
 use hopwatch_model::Failure;
-use service::{PATIENCE, Service, TRACE, clock, config, open, request};
+use service::{CROWD, PATIENCE, Service, TRACE, clock, config, open, request};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -74,6 +75,9 @@ async fn refusals_have_their_names() {
             let link = open(kind, &LinkConfig { token, ..config(service.port, "/v1/x") });
             let error = link.call(request("{}")).await.result.unwrap_err();
             assert_eq!((error.failure, error.status), (Failure::Refused, Some(401)), "{kind}");
+            // Nobody reads a body for that: it would be too long (413).
+            let error = link.call(request("x".repeat(20_000))).await.result.unwrap_err();
+            assert_eq!((error.failure, error.status), (Failure::Refused, Some(401)), "{kind}");
         }
         let right = || Token::some("s3cret");
         let link =
@@ -85,6 +89,17 @@ async fn refusals_have_their_names() {
         assert_eq!((error.failure, error.status), (Failure::Failed, Some(500)), "{kind}");
     }
     assert_eq!(service.executed(), 0);
+}
+
+/// A call that ended at its deadline: not before, and not much later.
+async fn timed_out(link: &dyn Link, kind: LinkKind) -> Call {
+    let begun = Instant::now();
+    let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
+    let took = begun.elapsed();
+    assert!((SHORT..SHORT + Duration::from_secs(2)).contains(&took), "{kind}: {took:?}");
+    let failure = call.result.as_ref().unwrap_err().failure;
+    assert_eq!(failure, Failure::TimedOut, "{kind}: {call:?}");
+    call
 }
 
 #[tokio::test]
@@ -102,18 +117,14 @@ async fn the_deadline_is_kept_against_a_silent_service() {
         // It takes the request, and never answers; the link is good for the next one.
         let link = open(kind, &config(service.port, "/v1/never"));
         for _ in 0..2 {
-            let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
-            let error = call.result.unwrap_err();
-            assert_eq!(error.failure, Failure::TimedOut, "{kind}: {error}");
+            let call = timed_out(&*link, kind).await;
             assert!(call.sent.is_some(), "{kind}: the stamps survive");
             // And the service doesn't go on with what nobody waits for.
             service.idle().await;
         }
         // It doesn't even answer what has to be settled first.
         let link = open(kind, &config(at_silent, "/v1/x"));
-        let call = link.call(Request { deadline: SHORT, ..request("{}") }).await;
-        let error = call.result.unwrap_err();
-        assert_eq!(error.failure, Failure::TimedOut, "{kind}: {error}");
+        let call = timed_out(&*link, kind).await;
         assert!(call.connecting.is_some(), "{kind}: the stamps survive");
     }
 }
@@ -227,6 +238,76 @@ async fn two_hundred_at_once_get_their_own_replies() {
         assert!((replies..=200).contains(&executed), "{kind}: {replies} of {executed}");
         assert!(replies == 200 || (!lossless && replies >= 100), "{kind}: {replies}");
     }
+}
+
+/// On the one connection that they share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_are_worked_on_at_once_as_a_service_takes() {
+    let service = Service::start(Token::none()).await;
+    for kind in [LinkKind::Http2, LinkKind::Grpc, LinkKind::Quic] {
+        let link: Arc<dyn Link> = open(kind, &config(service.port, "/v1/together"));
+        link.warm().await.unwrap();
+        let calls = (0..CROWD).map(|_| {
+            let link = Arc::clone(&link);
+            tokio::spawn(async move { link.call(request("{}")).await.result })
+        });
+        for ended in join_all(calls).await {
+            ended.unwrap().unwrap_or_else(|error| panic!("{kind}: {error}"));
+        }
+    }
+}
+
+/// A body that never ends: nobody waits for it who sees that there is no token.
+#[tokio::test]
+async fn who_shows_no_token_is_told_before_its_body_is_there() {
+    let service = Service::start_with(0, Token::some("s3cret"), 1 << 30).await;
+    let answer = async |question: &str| {
+        let mut tcp = TcpStream::connect(("127.0.0.1", service.port)).await.unwrap();
+        tcp.write_all(question.as_bytes()).await.unwrap();
+        let mut reply = [0; 12];
+        timeout(PATIENCE / 3, tcp.read_exact(&mut reply)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&reply).into_owned()
+    };
+    let post = "POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 999999999\r\n\r\n{";
+    assert_eq!(answer(post).await, "HTTP/1.1 401");
+    let upgrade = "GET /v1/link HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
+                   upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+                   sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    assert_eq!(answer(upgrade).await, "HTTP/1.1 401");
+    assert_eq!(service.executed(), 0);
+}
+
+/// Whoever sends its body byte by byte is not waited for.
+#[tokio::test]
+async fn a_body_that_takes_too_long_is_given_up() {
+    let service = Service::start(Token::none()).await;
+    let mut tcp = TcpStream::connect(("127.0.0.1", service.port)).await.unwrap();
+    let head = "POST /v1/x HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
+                content-length: 900\r\n\r\n";
+    tcp.write_all(head.as_bytes()).await.unwrap();
+    let mut reply = [0; 12];
+    tcp.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 100", "the reading begins");
+    tcp.read_exact(&mut [0; 13]).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    tcp.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 408");
+}
+
+/// Whatever links they came by.
+#[tokio::test]
+async fn a_service_waits_once_for_those_who_wait_for_ever() {
+    let service = Service::start(Token::none()).await;
+    for kind in [LinkKind::Http1, LinkKind::Quic, LinkKind::Udp] {
+        let link = open(kind, &config(service.port, "/v1/never"));
+        tokio::spawn(async move { link.call(request("{}")).await });
+    }
+    service.waiting(3).await;
+    let begun = Instant::now();
+    service.stop().await;
+    assert!(begun.elapsed() < DRAIN * 2, "{:?}", begun.elapsed());
 }
 
 /// Services of HTTP/1.1 alone, as anybody's AI service is.

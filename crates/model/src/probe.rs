@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// clock, but the service's own time, which is of the service's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
+    /// The start of the gateway that sent it: the source of the record. Each counts its own rounds.
+    #[serde(skip)]
+    pub gateway: String,
     /// The round, from 1.
     pub round: u64,
     /// The service.

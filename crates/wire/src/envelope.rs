@@ -20,7 +20,8 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 4] = b"HOPW";
 const VERSION: u8 = 1;
-const PREFIX: usize = 8;
+/// Bytes before the head; the last two are its length.
+pub const PREFIX: usize = 8;
 /// A longer head is refused, in bytes.
 pub const LONGEST_HEAD: usize = 4096;
 

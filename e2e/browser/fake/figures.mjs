@@ -125,10 +125,7 @@ export function lane(name, n, change = {}) {
         {
           class: kind,
           ...summary(Math.round(ms * MS), n, 0.3),
-          ...width(
-            Math.round(ms * MS),
-            leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0,
-          ),
+          ...width(Math.round(ms * MS), leg === "ai_request" || leg === "ai_reply" ? 180_000 : 0),
           negative: 0,
         },
       ]),
@@ -210,20 +207,23 @@ export function shadow() {
     probes: 60,
     failed: 0,
     retries: 0,
-    cost: summary(us * 1000, 30),
-    pairs: change === null ? 30 : 29,
+    rounds: 30,
+    p50_ns: us * 1000,
+    p95_ns: us * 1500,
+    pairs: 30,
     change_ns: change === null ? null : change * 1000,
     change_ci_ns: change === null ? [null, null] : [(change - 20) * 1000, (change + 30) * 1000],
     ...more,
   });
   return {
     rate_hz: 2,
+    stages: ["ai", "web"],
     body_bytes: [412, 415],
     current: "http1",
     links: [
       link("http1", 520, null),
       link("http1-fresh", 830, 310),
-      link("udp", 240, -281, { failed: 1 }),
+      link("udp", 240, -281, { failed: 2, p95_ns: "lost" }),
     ],
   };
 }

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { after, afterEach, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { launch, openPage } from "../chromium.mjs";
-import { lane, ledger, message, push, snapshot, waiting } from "../fake/figures.mjs";
+import { lane, ledger, message, push, shadow, snapshot, waiting } from "../fake/figures.mjs";
 import { FakeFeed, pageServer, until } from "../fake/servers.mjs";
 import { observe } from "../observe.mjs";
 
@@ -228,7 +228,13 @@ describe("the live page", { concurrency: false }, () => {
     assert.equal(rows.length, 3);
     assert.match(rows[0], /^http1 in use/);
     assert.match(rows[1], /\+310 µs\+290 µs … \+340 µs0$/);
-    assert.match(rows[2], /−281 µs−301 µs … −251 µs1 of 60$/);
+    assert.match(rows[2], /lost−281 µs−301 µs … −251 µs2 of 60$/);
+    const note = () => w.page.$eval(".links .note", (found) => found.textContent);
+    assert.match(await note(), /^Requests to both services with/);
+    w.collector.send(snapshot({ shadow: { ...shadow(), stages: ["web"] } }));
+    await w.page.waitForFunction(() =>
+      document.querySelector(".links .note").textContent.includes("the web service alone"),
+    );
     w.collector.send(snapshot({ shadow: null }));
     await w.page.waitForSelector('[data-testid="links"]', { state: "detached" });
     clean(await w.look());

@@ -92,9 +92,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
             "datagrams_ignored": ignored(),
         })
     });
-    let served = net::serve(listener, links.routes.merge(health), shutdown).await;
-    ending.await;
-    served
+    let serving = net::serve(listener, links.routes.merge(health), shutdown);
+    tokio::join!(serving, ending).0
 }
 
 struct Service(Arc<Ai>);

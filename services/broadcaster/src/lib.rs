@@ -165,8 +165,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     });
     let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
     let app = links.routes.merge(pages).merge(health);
-    let served = net::serve(listener, app, shutdown).await;
-    ending.await;
+    let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
     counting_end.begin();
     let _reported = reporting.await;
     records_end.begin();

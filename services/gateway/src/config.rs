@@ -134,8 +134,8 @@ hopwatch_kit::config! {
 
 /// The most workers: each holds a connection to both services.
 const MOST_WORKERS: usize = 4096;
-/// Probes are a look aside, no load.
-const MOST_PROBES_HZ: f64 = 100.0;
+/// Probes are a look aside, no load; and no wait between two of them is longer than a time can be.
+const PROBES_HZ: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 /// The longest timeout, an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
@@ -171,9 +171,11 @@ impl Config {
             );
         }
         ensure!(
-            (0.0..=MOST_PROBES_HZ).contains(&self.probes_hz),
+            self.probes_hz == 0.0 || PROBES_HZ.contains(&self.probes_hz),
             Refused(format!(
-                "probes_hz must lie between 0 and {MOST_PROBES_HZ}, not {}",
+                "probes_hz must be 0, or lie between {} and {}, not {}",
+                PROBES_HZ.start(),
+                PROBES_HZ.end(),
                 self.probes_hz
             ))
         );
@@ -318,6 +320,18 @@ mod tests {
         assert_eq!(lanes[2].qos, Qos { depth: 4, ..Qos::RELIABLE });
         let serial = Config { serial: true, ..config };
         assert_eq!(serial.capacity(lanes[2].qos), (1, 4));
+    }
+
+    #[test]
+    fn a_rate_of_probes_has_a_time_between_two() {
+        let at = |probes_hz| Config { probes_hz, ..Config::default() }.check();
+        for fine in [0.0, 0.001, 2.0, 100.0] {
+            assert!(at(fine).is_ok(), "{fine}");
+        }
+        for bad in [1e-20, f64::MIN_POSITIVE, -1.0, 100.5, f64::INFINITY, f64::NAN] {
+            let why = at(bad).unwrap_err().to_string();
+            assert!(why.contains("probes_hz must be 0, or lie between 0.001 and 100"), "{why}");
+        }
     }
 
     #[test]

@@ -72,10 +72,11 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let bodies: Arc<Bodies> = Arc::default();
     let current = lanes.first().map_or(config.link, |lane| lane.link);
     let prober = prober(&config, current, &token, &any_clock, Arc::clone(&bodies), &records)?;
-    for lane in lanes {
-        let links = links(&config, lane.link, None, &token, &any_clock)?;
-        links::warm("AI", &*links.ai).await;
-        links::warm("web", &*links.web).await;
+    let open = |lane: Lane| Ok((links(&config, lane.link, None, &token, &any_clock)?, lane));
+    let opened = lanes.into_iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let each = opened.iter().flat_map(|(links, _)| [("AI", &*links.ai), ("web", &*links.web)]);
+    links::warm(each, &shutdown).await;
+    for (links, lane) in opened {
         let pipeline = assemble(
             &config,
             &lane,
@@ -125,14 +126,15 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         _ = tap_ended => true,
     };
     watching_end.begin();
-    watching.await.context("the watch of the ROS graph panicked")?;
+    let watched = watching.await.context("the watch of the ROS graph panicked");
     // In the order of the way: no more messages, then those under way, then their records.
     let tapped =
         tokio::task::spawn_blocking(move || tap.stop()).await.context("the tap panicked")?;
     probing_end.begin();
-    if let Some(probing) = probing {
-        probing.await.context("the probes panicked")?;
-    }
+    let probed = match probing {
+        Some(probing) => probing.await.context("the probes panicked"),
+        None => Ok(()),
+    };
     stop.begin();
     for lane in working {
         lane.await.context("the pipeline panicked")?;
@@ -143,6 +145,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let _delivered = sending.await;
     health_end.begin();
     serving.await.context("the health service panicked")??;
+    // What only looks on is told of when the messages and their records are safe.
+    watched?;
+    probed?;
     tapped.context("failed to take from ROS 2")?;
     anyhow::ensure!(!failed, "the subscription to ROS 2 ended by itself");
     Ok(())
@@ -201,12 +206,13 @@ fn prober(
         }
         probed.push(Probed { kind, stage: Stage::Web, link: web, is_current });
     }
+    let records = records.clone();
     Ok(Some(Prober {
         rate_hz: config.probes_hz,
         links: probed,
         bodies,
         deadline: config.web_timeout(),
-        records: records.clone(),
+        record: Box::new(move |probe| records.send(Record::Probe(Box::new(probe)))),
     }))
 }
 

@@ -3,12 +3,15 @@
 //!
 //! They are sent at a low rate of their own, beside the messages and never in their place. Each
 //! round has one probe of each link and service, in random order.
+//!
+//! Between two probes of a link lie seconds, in which it would lose the connection that the
+//! messages' own pace keeps open: so each link is measured warm, right behind a request that is
+//! not measured. Only `http1-fresh` opens a connection for each, as it does for messages.
 
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
-use hopwatch_link::{Call, Link, LinkKind, RecordSender, Request};
+use hopwatch_link::{Call, Link, LinkKind, Request};
 use hopwatch_model::{Ns, Probe, Stage};
-use hopwatch_wire::record::Record;
 use rand::seq::SliceRandom;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,6 +52,9 @@ const fn at(stage: Stage) -> usize {
     }
 }
 
+/// Takes what became of a probe.
+pub(crate) type TakeProbe = Box<dyn Fn(Probe) + Send + Sync>;
+
 /// What sends probes.
 pub(crate) struct Prober {
     /// Probes a second, of all links and services together; above 0.
@@ -56,7 +62,7 @@ pub(crate) struct Prober {
     pub(crate) links: Vec<Probed>,
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) deadline: Duration,
-    pub(crate) records: RecordSender,
+    pub(crate) record: TakeProbe,
 }
 
 impl Prober {
@@ -87,9 +93,12 @@ impl Prober {
             let Some(body) = self.bodies.of(probed.stage) else { continue };
             let body_bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
             let request = Request { trace: None, body, deadline: self.deadline };
+            if probed.kind != LinkKind::Http1Fresh {
+                // How it went shows in the one that is measured.
+                let _warming = probed.link.call(request.clone()).await;
+            }
             let call = probed.link.call(request).await;
-            let probe = self.probe(round, probed, body_bytes, &call);
-            self.records.send(Record::Probe(Box::new(probe)));
+            (self.record)(self.probe(round, probed, body_bytes, &call));
         }
     }
 
@@ -99,6 +108,8 @@ impl Prober {
         let connect = call.connecting.zip(went_out).map(|(began, out)| out.saturating_sub(began));
         let round_trip_ns = call.ended.saturating_sub(from);
         Probe {
+            // Known by the record's source.
+            gateway: String::new(),
             round,
             stage: probed.stage,
             link: probed.kind.name().to_owned(),
@@ -121,3 +132,7 @@ fn served(call: &Call) -> Ns {
     let told = reply.served_ns.map(|(wait, rest)| wait.saturating_add(rest));
     stamped.or(told).unwrap_or(0)
 }
+
+#[cfg(test)]
+#[path = "probes_tests.rs"]
+mod tests;

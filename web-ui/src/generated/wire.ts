@@ -867,6 +867,11 @@ export type Shadow = {
  */
 rate_hz: number, 
 /**
+ * The services that are probed: both, or only the web service where the AI service is somebody
+ * else's.
+ */
+stages: ("ai" | "web")[], 
+/**
  * Size of the bodies, in bytes: the smallest and the largest.
  */
 body_bytes: [number, number], 
@@ -897,22 +902,31 @@ failed: number,
  */
 retries: number, 
 /**
- * What both services' requests cost in one round: connection and round trip, without the
- * services' own time.
+ * Rounds that reached for every service, with replies or without.
  */
-cost: Summary, 
+rounds: number, 
 /**
- * Rounds in which this link and the current one had replies of both services.
+ * Median of what a round's requests cost together: connection and round trip, without the
+ * services' own time; "lost" when as many rounds miss a reply. `null` without rounds.
+ */
+p50_ns: number | "lost" | null, 
+/**
+ * The 95th percentile, likewise.
+ */
+p95_ns: number | "lost" | null, 
+/**
+ * Rounds of this link and the current one, but those that both lost: of these nothing can be
+ * said.
  */
 pairs: number, 
 /**
  * Median of (this link − the current one) within a round; negative: it saves time.
  */
-change_ns: number | null, 
+change_ns: number | "lost" | "current-lost" | null, 
 /**
  * Its 95 % interval by order statistics; `null` for an end that the rounds don't give.
  */
-change_ci_ns: [number | null, number | null], };
+change_ci_ns: [number | "lost" | "current-lost" | null, number | "lost" | "current-lost" | null], };
 
 export type PageConfig = { 
 /**

@@ -5,6 +5,12 @@ import type { Shadow, ShadowLink } from "../generated/wire";
 import { snapshot } from "../store";
 import { Figure } from "./figure";
 
+const SERVICES: Record<string, string> = {
+  "ai,web": "both services",
+  ai: "the AI service alone",
+  web: "the web service alone",
+};
+
 /** The panel; nothing without probes. */
 export function Links() {
   const shadow = snapshot.value?.shadow ?? null;
@@ -38,10 +44,11 @@ export function Links() {
         </table>
       </section>
       <p class="note">
-        Both services' requests with the body of a message ({count(least)}
-        {least === most ? "" : ` to ${count(most)}`} bytes), without the services' own time. The
-        change is against {shadow.current} within seconds. A hint: the verdict comes of{" "}
-        <code>hopwatch compare</code>.
+        Requests to {SERVICES[shadow.stages.join()] ?? "the services"} with the body of a message (
+        {count(least)}
+        {least === most ? "" : ` to ${count(most)}`} bytes), without a service's own time. The
+        change is against {shadow.current} within seconds; a request without a reply takes forever.
+        A hint: the verdict comes of <code>hopwatch compare</code>.
       </p>
     </section>
   );
@@ -56,8 +63,8 @@ function Row({ of, shadow }: { of: ShadowLink; shadow: Shadow }) {
         <bdi>{of.link}</bdi>
         {current && <small> in use</small>}
       </th>
-      <Figure ns={of.cost.p50_ns} id={`link-${of.link}-p50`} />
-      <Figure ns={of.cost.p95_ns} id={`link-${of.link}-p95`} />
+      <Cost ns={of.p50_ns} id={`link-${of.link}-p50`} />
+      <Cost ns={of.p95_ns} id={`link-${of.link}-p95`} />
       <td class="figure" data-testid={`link-${of.link}-change`} data-ns={of.change_ns}>
         {of.change_ns === null ? NOTHING : signed(of.change_ns)}
       </td>
@@ -75,7 +82,19 @@ function Row({ of, shadow }: { of: ShadowLink; shadow: Shadow }) {
   );
 }
 
+/** What a round costs; lost, when too many miss a reply. */
+function Cost({ ns, id }: { ns: number | "lost" | null; id: string }) {
+  if (ns !== "lost") return <Figure ns={ns} id={id} />;
+  return (
+    <td class="figure" data-testid={id} data-ns={ns}>
+      lost
+    </td>
+  );
+}
+
 /** With its sign: a change of nothing has none. */
-function signed(ns: number): string {
+function signed(ns: number | "lost" | "current-lost"): string {
+  if (ns === "lost") return "lost";
+  if (ns === "current-lost") return "the one in use is lost";
   return ns > 0 && duration(ns).value !== NOTHING ? `+${durationText(ns)}` : durationText(ns);
 }

@@ -1,6 +1,6 @@
 //! gRPC: the unary method of `docs/link.proto`.
 
-use super::{Asked, Core};
+use super::{Asked, Core, NO_TOKEN, READING};
 use crate::grpc::FRAMING;
 use crate::grpc_message::{CallReply, CallRequest, METHOD};
 use axum::Router;
@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_wire::headers;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tonic::metadata::MetadataMap;
 use tonic::server::UnaryService;
 use tonic::{Code, Status};
@@ -24,7 +25,18 @@ async fn call(State(core): State<Arc<Core>>, request: Request) -> Response<Body>
     let limit = core.max_body_bytes.saturating_add(FRAMING);
     let codec = tonic_prost::ProstCodec::<CallReply, CallRequest>::default();
     let mut server = tonic::server::Grpc::new(codec).max_decoding_message_size(limit);
-    let mut reply = server.unary(Method(core), request).await;
+    // The metadata are headers: what has no token isn't read.
+    if !core.token.admits(request.headers()) {
+        return Status::unauthenticated(NO_TOKEN).into_http();
+    }
+    let read = Arc::new(AtomicBool::new(false));
+    let method = Method { core, read: Arc::clone(&read) };
+    let mut reply = tokio::select! {
+        reply = server.unary(method, request) => reply,
+        () = unread_for_too_long(&read) => {
+            return Status::deadline_exceeded("the body takes too long").into_http();
+        }
+    };
     // tonic's word for it is also what its clients say of a reply that they don't want.
     let too_long = HeaderValue::from(Code::OutOfRange as i32);
     if reply.headers().get(Status::GRPC_STATUS) == Some(&too_long) {
@@ -33,14 +45,27 @@ async fn call(State(core): State<Arc<Core>>, request: Request) -> Response<Body>
     reply.map(Body::new)
 }
 
-struct Method(Arc<Core>);
+/// Ends when a request wasn't read in time, and never when it was.
+async fn unread_for_too_long(read: &AtomicBool) {
+    tokio::time::sleep(READING).await;
+    if read.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
+}
+
+struct Method {
+    core: Arc<Core>,
+    /// The whole request is there.
+    read: Arc<AtomicBool>,
+}
 
 impl UnaryService<CallRequest> for Method {
     type Response = CallReply;
     type Future = BoxFuture<'static, Result<tonic::Response<CallReply>, Status>>;
 
     fn call(&mut self, request: tonic::Request<CallRequest>) -> Self::Future {
-        let core = Arc::clone(&self.0);
+        self.read.store(true, Ordering::Relaxed);
+        let core = Arc::clone(&self.core);
         async move { Ok(answer(&core, request).await) }.boxed()
     }
 }

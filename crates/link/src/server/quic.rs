@@ -1,12 +1,12 @@
 //! QUIC: an envelope each way on a stream of its own.
 
-use super::{Answered, Core};
-use crate::quic::{PROTOCOL, WINDOW};
+use super::{Answered, Core, LEAVING, READING};
+use crate::quic::PROTOCOL;
 use anyhow::Context;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
-use hopwatch_kit::net::DRAIN;
-use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD};
+use hopwatch_kit::net::{DRAIN, STREAMS, WINDOW};
+use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, PREFIX, RequestHead, RequestId};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::rustls;
 use quinn::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -21,9 +21,7 @@ use tokio_util::task::TaskTracker;
 
 /// Connections at once; further ones are refused.
 const CONNECTIONS: usize = 1024;
-/// Requests at once on a connection; further ones wait at the asker's.
-const STREAMS: u32 = 256;
-/// A handshake or the reading of a request that takes longer is given up.
+/// A handshake that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a connection may send that nobody has read yet, in bytes.
 const UNREAD: u32 = 64 << 20;
@@ -74,7 +72,7 @@ pub(super) async fn serve(core: Arc<Core>, endpoint: Endpoint, shutdown: Shutdow
     // Whoever still waits has waited for long enough.
     let _all_ended = tokio::time::timeout(DRAIN, requests.wait()).await;
     endpoint.close(STOPPING, b"the service stops");
-    let _told = tokio::time::timeout(Duration::from_millis(200), endpoint.wait_idle()).await;
+    let _told = tokio::time::timeout(LEAVING, endpoint.wait_idle()).await;
 }
 
 async fn connection(
@@ -96,27 +94,54 @@ async fn connection(
     connection.closed().await;
 }
 
+/// Why a request isn't worked on.
+enum Unread {
+    /// The asker is told so.
+    Refused(RequestId, Answered),
+    /// It is none, or broke off, or takes too long.
+    No,
+}
+
+impl<E: std::error::Error> From<E> for Unread {
+    fn from(_: E) -> Self {
+        Self::No
+    }
+}
+
+/// Reads a request: the body only if its head shows the token.
+async fn read(core: &Core, receive: &mut RecvStream) -> Result<(RequestHead, Bytes), Unread> {
+    let mut frame = vec![0; PREFIX];
+    receive.read_exact(&mut frame).await?;
+    let length = usize::from(u16::from_be_bytes([frame[PREFIX - 2], frame[PREFIX - 1]]));
+    frame.resize(PREFIX + length.min(LONGEST_HEAD), 0);
+    receive.read_exact(frame.get_mut(PREFIX..).unwrap_or_default()).await?;
+    let Envelope::Request(head, _) = Envelope::read(&Bytes::from(frame))? else {
+        return Err(Unread::No);
+    };
+    if !core.token.admits_value(head.authorization.as_deref().map(str::as_bytes)) {
+        return Err(Unread::Refused(head.id, Answered::no_token()));
+    }
+    match receive.read_to_end(core.max_body_bytes).await {
+        Ok(body) => Ok((head, Bytes::from(body))),
+        Err(ReadToEndError::TooLong) => Err(Unread::Refused(head.id, Answered::too_large())),
+        Err(ReadToEndError::Read(_)) => Err(Unread::No),
+    }
+}
+
 async fn request(core: Arc<Core>, mut send: SendStream, mut receive: RecvStream) {
-    let limit = core.max_body_bytes.saturating_add(LONGEST_HEAD + 8);
-    let frame = match tokio::time::timeout(PATIENCE, receive.read_to_end(limit)).await {
-        Ok(Ok(frame)) => Bytes::from(frame),
-        Ok(Err(ReadToEndError::TooLong)) => {
+    let read = tokio::time::timeout(READING, read(&core, &mut receive)).await;
+    let (head, body) = match read.unwrap_or(Err(Unread::No)) {
+        Ok(read) => read,
+        Err(Unread::Refused(id, answered)) => {
             let _gone = receive.stop(ENOUGH);
-            // Which request it was stood in what was thrown away; the stream tells as well.
-            let id = hopwatch_wire::envelope::RequestId { asker: 0, number: 0 };
-            return reply(&mut send, &Answered::too_large().frame(id)).await;
+            return reply(&mut send, &answered.frame(id)).await;
         }
-        _ => {
+        Err(Unread::No) => {
             let _gone = send.reset(ENOUGH);
             return;
         }
     };
     let received = core.clock.now();
-    let Ok(Envelope::Request(head, body)) = Envelope::read(&frame) else {
-        let _gone = send.reset(ENOUGH);
-        return;
-    };
-    drop(frame);
     let gave_up = send.stopped();
     let answered = tokio::select! {
         answered = core.answer_envelope(&head, body, received) => answered,

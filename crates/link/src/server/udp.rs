@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use hopwatch_kit::Shutdown;
 use hopwatch_model::Ns;
-use hopwatch_wire::envelope::{Envelope, RequestHead, RequestId, TakenHead};
+use hopwatch_wire::envelope::{Envelope, ReplyHead, RequestHead, RequestId, TakenHead};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
@@ -68,6 +68,11 @@ pub(super) async fn serve(
             service.core.counts.garbage();
             continue;
         };
+        let shown = head.authorization.as_deref().map(str::as_bytes);
+        if !service.core.token.admits_value(shown) {
+            service.stranger(&head, frame.len(), from).await;
+            continue;
+        }
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             service.core.counts.overload();
             continue;
@@ -108,12 +113,6 @@ impl Service {
         from: SocketAddr,
         received: Ns,
     ) {
-        // A stranger is not remembered.
-        let shown = head.authorization.as_deref().map(str::as_bytes);
-        if !self.core.token.admits_value(shown) {
-            let answered = self.core.answer_envelope(&head, body, received).await;
-            return self.reply(&head, head.attempt, &answered, None, from).await;
-        }
         let verdict = self.memory().take(&head, from, received);
         match verdict {
             Verdict::Execute => {
@@ -130,6 +129,19 @@ impl Service {
             Verdict::Foreign => self.core.counts.foreign(),
             Verdict::Forgotten => self.refuse(&head, EXECUTED, from).await,
             Verdict::Unknown => self.refuse(&head, UNKNOWN, from).await,
+        }
+    }
+
+    /// A stranger is not remembered, and told so in no more bytes than came: whoever writes
+    /// somebody else's address on a datagram must gain nothing by it.
+    async fn stranger(&self, head: &RequestHead, bytes: usize, from: SocketAddr) {
+        self.core.counts.stranger();
+        let answered = Answered::no_token();
+        let reply = answered.head(head.id, head.attempt, None);
+        let bare = ReplyHead { media_type: String::new(), ..reply.clone() };
+        let replies = [reply.frame(&answered.body), bare.frame(&[])];
+        if let Some(frame) = replies.into_iter().flatten().find(|frame| frame.len() <= bytes) {
+            let _sent = self.socket.send_to(&frame, from).await;
         }
     }
 

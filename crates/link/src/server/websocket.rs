@@ -1,7 +1,7 @@
 //! WebSocket: an envelope in a binary message each way, one request at a time on a connection.
 
 use super::{Answered, Core};
-use crate::websocket::PATH;
+use crate::websocket::{LEAVING, PATH};
 use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -40,6 +40,9 @@ async fn open(
     // Programs send no origin, and pages have no business here.
     if let Some(refusal) = AllowedOrigins::default().refusal(&headers) {
         return refusal;
+    }
+    if !core.token.admits(&headers) {
+        return super::http_reply(Answered::no_token());
     }
     let limit = core.max_body_bytes.saturating_add(LONGEST_HEAD + 8 + GRACE);
     upgrade
@@ -81,7 +84,7 @@ async fn serve(mut socket: WebSocket, core: Arc<Core>, shutdown: Shutdown) {
                 // What has come is answered: leaving means that nothing else was begun.
                 biased;
                 came = socket.recv() => came,
-                () = shutdown.begun() => break (close_code::AWAY, "the service stops"),
+                () = shutdown.begun() => break (close_code::AWAY, LEAVING),
             }
         };
         let frame = match came {

@@ -12,11 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 
 pub(crate) const TRACE: TraceId = TraceId(*b"0123456789abcdef");
 /// Longer than anything here takes, by far.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// More than servers of HTTP/2 and QUIC take at once on a connection by themselves.
+pub(crate) const CROWD: usize = 300;
 
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::default())
@@ -43,6 +47,8 @@ enum Does {
     Slowly(Duration),
     /// Answers 70,000 bytes.
     Long,
+    /// Answers when [`CROWD`] requests are there.
+    Together,
     Never,
     Panic,
 }
@@ -52,11 +58,18 @@ struct Path {
     seen: Arc<Seen>,
 }
 
-#[derive(Default)]
 struct Seen {
+    crowd: Barrier,
     executed: AtomicU64,
     waiting: AtomicU64,
     traces: Mutex<Vec<Option<TraceId>>>,
+}
+
+impl Seen {
+    fn new() -> Self {
+        let (executed, waiting, traces) = Default::default();
+        Self { crowd: Barrier::new(CROWD), executed, waiting, traces }
+    }
 }
 
 /// A request that waits for ever, unless it is dropped.
@@ -86,6 +99,9 @@ impl Handler for Path {
             Does::Never => {
                 let _leaves = Waits::new(&self.seen);
                 std::future::pending::<()>().await;
+            }
+            Does::Together => {
+                let _all_there = self.seen.crowd.wait().await;
             }
             Does::Panic => panic!("as it was told"),
         }
@@ -124,12 +140,13 @@ impl Service {
             }
         };
         let port = listener.local_addr().unwrap().port();
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(Seen::new());
         let mut server = Server::new(clock(), token, max_body_bytes);
         for (path, does) in [
             ("/v1/x", Does::Echo),
             ("/v1/slow", Does::Slowly(Duration::from_millis(1500))),
             ("/v1/long", Does::Long),
+            ("/v1/together", Does::Together),
             ("/v1/never", Does::Never),
             ("/v1/panic", Does::Panic),
         ] {
@@ -140,8 +157,7 @@ impl Service {
         let (ignored, ending) = (Box::new(links.ignored()), links.ending());
         let stop = shutdown.clone();
         let serving = tokio::spawn(async move {
-            serve(listener, links.routes, stop).await.unwrap();
-            ending.await;
+            tokio::join!(serve(listener, links.routes, stop), ending).0.unwrap();
         });
         Self { port, seen, ignored, shutdown, serving }
     }
@@ -154,13 +170,19 @@ impl Service {
 
     /// Waits until nobody waits.
     pub(crate) async fn idle(&self) {
-        let idle = async {
-            while self.seen.waiting.load(Ordering::Relaxed) > 0 {
+        self.waiting(0).await;
+    }
+
+    /// Waits until so many wait.
+    pub(crate) async fn waiting(&self, expected: u64) {
+        let so_many = async {
+            while self.seen.waiting.load(Ordering::Relaxed) != expected {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let last = tokio::time::timeout(PATIENCE, idle).await;
-        assert!(last.is_ok(), "{} still wait", self.seen.waiting.load(Ordering::Relaxed));
+        let last = tokio::time::timeout(PATIENCE, so_many).await;
+        let waiting = self.seen.waiting.load(Ordering::Relaxed);
+        assert!(last.is_ok(), "{waiting} wait, not {expected}");
     }
 
     pub(crate) fn executed(&self) -> u64 {
