@@ -116,7 +116,7 @@ pub(crate) struct Pipeline {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) robots: Option<u32>,
     /// A lane, which is a condition under measurement; given several times, they run side by side:
-    /// [name=NAME,][qos=]best-effort|reliable[,depth=N][,link=LINK][,topic=/T][,payload=BYTES].
+    /// `[name=NAME,][qos=]best-effort|reliable[,depth=N][,link=LINK][,topic=/T][,payload=BYTES]`.
     /// Lanes that differ only in the link get the very same messages; of others, robots publish the
     /// same messages on a topic each, in alternating order [default: of `up` with simulated robots
     /// best-effort and reliable, else one of --qos, --link and --payload-bytes]
@@ -170,7 +170,7 @@ pub(crate) struct Pipeline {
     /// ROS domain; default: ROS_DOMAIN_ID, else one of our own for simulated robots, else 0
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
     pub(crate) domain: Option<u8>,
-    /// TOML file with a table for each program, and [hopwatch] for lanes and budgets; flags
+    /// TOML file with a table for each program, and `[hopwatch]` for lanes and budgets; flags
     /// overrule it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
