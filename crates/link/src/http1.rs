@@ -217,10 +217,8 @@ impl Http1 {
 impl Link for Http1 {
     fn call(&self, request: Request) -> BoxFuture<'_, Call> {
         async move {
-            let progress = Progress::default();
-            let exchange = self.exchange(&request, &progress);
-            let result = tokio::time::timeout(request.deadline, exchange).await;
-            progress.call(result, request.deadline, &*self.clock)
+            let exchange = async |progress: &Progress| self.exchange(&request, progress).await;
+            Progress::of(request.deadline, &*self.clock, exchange).await
         }
         .boxed()
     }

@@ -23,8 +23,7 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opening begins. Of several times the first counts, unless a request went out in between:
-    /// that one was none.
+    /// Opening begins. Of several times the first counts.
     pub(crate) fn connecting(&self, now: Ns) {
         let mut stamps = self.stamps();
         if stamps.connecting.is_none() {
@@ -49,7 +48,18 @@ impl Progress {
         stamps.first_sent = (sent != first).then_some(first);
     }
 
-    /// The whole call, once its exchange is over or its deadline is.
+    /// A whole call: an exchange, within its deadline.
+    pub(crate) async fn of(
+        deadline: Duration,
+        clock: &dyn Clock,
+        exchange: impl AsyncFnOnce(&Self) -> Result<(Reply, Ns), CallError>,
+    ) -> Call {
+        let progress = Self::default();
+        let result = tokio::time::timeout(deadline, exchange(&progress)).await;
+        progress.call(result, deadline, clock)
+    }
+
+    /// The call, once its exchange is over or its deadline is.
     pub(crate) fn call(
         self,
         result: Result<Result<(Reply, Ns), CallError>, Elapsed>,

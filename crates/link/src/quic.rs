@@ -213,10 +213,8 @@ impl rustls::client::danger::ServerCertVerifier for AnyCertificate {
 impl Link for Quic {
     fn call(&self, request: Request) -> BoxFuture<'_, Call> {
         async move {
-            let progress = Progress::default();
-            let exchange = self.exchange(&request, &progress);
-            let result = tokio::time::timeout(request.deadline, exchange).await;
-            let call = progress.call(result, request.deadline, &*self.clock);
+            let exchange = async |progress: &Progress| self.exchange(&request, progress).await;
+            let call = Progress::of(request.deadline, &*self.clock, exchange).await;
             let gone = [Failure::TimedOut, Failure::Broken, Failure::Unreachable];
             if call.result.as_ref().is_err_and(|error| gone.contains(&error.failure)) {
                 self.offers.forget();
