@@ -16,6 +16,7 @@ use axum::routing::{Router, get};
 use axum::{Json, http::HeaderName};
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::{Shutdown, config};
+use hopwatch_wire::controls::Controls;
 use hopwatch_wire::feed::PageConfig;
 use policy::Ports;
 use serde_json::json;
@@ -56,8 +57,11 @@ pub fn router(config: &Config) -> Router {
 }
 
 fn page_config(ports: Ports) -> ([(HeaderName, HeaderValue); 1], Json<PageConfig>) {
-    let config =
-        PageConfig { broadcaster_port: ports.broadcaster, collector_port: ports.collector };
+    let config = PageConfig {
+        broadcaster_port: ports.broadcaster,
+        collector_port: ports.collector,
+        controls: Controls::default(),
+    };
     ([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(config))
 }
 

@@ -32,9 +32,33 @@ impl Default for Budget {
     }
 }
 
+/// What a limit is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// The mean pipeline total, in ns; at most.
+    MeanTotal,
+    /// The mean of all but the AI, in ns; at most.
+    MeanCommunication,
+    /// The 99th percentile of the total, in ns; at most.
+    P99Total,
+    /// Delivered ÷ published; at least.
+    Delivered,
+}
+
 /// One limit and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Check {
+    /// The lane.
+    pub lane: String,
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The limit, in the quantity's unit.
+    pub limit_value: f64,
+    /// What was measured; `null` when that is no number: nothing, unstable, lost.
+    pub measured_value: Option<f64>,
     /// Lane and quantity.
     pub name: String,
     /// The limit, in words.
@@ -47,6 +71,7 @@ pub struct Check {
 
 /// All checks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct BudgetReport {
     /// Each limit.
     pub checks: Vec<Check>,
@@ -65,7 +90,11 @@ impl Budget {
     #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53 ns")]
     fn of_lane(&self, lane: &LaneReport) -> Vec<Check> {
         let total = &lane.classes[&Row::Total];
-        let below = |what: &str, limit: Ns, measured: Option<f64>| Check {
+        let below = |quantity, what: &str, limit: Ns, measured: Option<f64>| Check {
+            lane: lane.name.clone(),
+            quantity,
+            limit_value: limit as f64,
+            measured_value: measured,
             name: format!("{}: {what}", lane.name),
             limit: format!("< {}", duration(limit as f64)),
             measured: match measured {
@@ -76,8 +105,9 @@ impl Budget {
             passed: measured.is_some_and(|ns| ns < limit as f64),
         };
         let mut checks = vec![
-            below("mean total", self.total_ns, total.mean_ns),
+            below(Quantity::MeanTotal, "mean total", self.total_ns, total.mean_ns),
             below(
+                Quantity::MeanCommunication,
                 "mean communication",
                 self.communication_ns,
                 lane.classes[&Row::Communication].mean_ns,
@@ -88,6 +118,11 @@ impl Budget {
             let ledger = &lane.ledger;
             let ratio = ledger.delivered as f64 / ledger.published as f64;
             checks.push(Check {
+                lane: lane.name.clone(),
+                quantity: Quantity::Delivered,
+                limit_value: least,
+                // 0 of 0 is no number.
+                measured_value: Some(ratio).filter(|ratio| ratio.is_finite()),
                 name: format!("{}: delivered", lane.name),
                 limit: format!("≥ {:.3} %", least * 100.0),
                 measured: format!(
@@ -121,6 +156,13 @@ impl Budget {
             None => "nothing".to_owned(),
         };
         Check {
+            lane: lane.name.clone(),
+            quantity: Quantity::P99Total,
+            limit_value: self.p99_total_ns as f64,
+            measured_value: match p99 {
+                Some(Latency::Ns(ns)) => Some(ns as f64),
+                Some(Latency::Lost) | None => None,
+            },
             name: format!("{}: P99 total", lane.name),
             limit: format!("< {}", duration(self.p99_total_ns as f64)),
             measured,

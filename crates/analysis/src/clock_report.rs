@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A clock that stamps came from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ClockReport {
     /// Its name.
     pub id: String,

@@ -40,7 +40,7 @@ mod units;
 mod width;
 
 pub use artefacts::{Artefact, ArtefactKind, LaneArtefacts, State};
-pub use budget::{Budget, BudgetReport, Check};
+pub use budget::{Budget, BudgetReport, Check, Quantity};
 pub use clock_report::ClockReport;
 pub use clocks::{Clocks, Placed, RobotHost};
 pub use compare::{

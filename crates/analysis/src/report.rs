@@ -104,6 +104,7 @@ pub struct RunInfo {
 
 /// What the run says on the question of replacing HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Verdict {
     /// SWITCH, KEEP or INCONCLUSIVE.
     pub decision: &'static str,

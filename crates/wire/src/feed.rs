@@ -2,13 +2,18 @@
 //!
 //! The page holds two WebSockets: `/ws` of the broadcaster (the messages themselves, answered by
 //! acknowledgements with the browser's stamps) and `/v1/live` of the collector (snapshots of the
-//! figures). Both speak JSON text frames with a `type`. The TypeScript declarations of this file
-//! are generated (`web-ui/src/generated/wire.ts`) and compared in a test.
+//! figures, as the page wants to see them). Both speak JSON text frames with a `type`. What the page
+//! may set is in [`crate::controls`]. The TypeScript declarations of both files are generated
+//! (`web-ui/src/generated/wire.ts`) and compared in a test.
 
+use crate::controls::{
+    AiSettings, Controls, Mark, MeasureAction, MeasureRequest, NetworkSettings, RobotSettings,
+};
 use crate::ns_text;
 use hopwatch_analysis::{
-    DeliveryGap, Finding, LegFigures, Near, OpenLoop, OverPublished, Rates, Shadow, ShadowLink,
-    SpanFigures, SpanOverPublished, Stability, Within,
+    BudgetReport, Check, ClockReport, DeliveryGap, Finding, LegFigures, Near, OpenLoop,
+    OverPublished, Quantity, Rates, Shadow, ShadowLink, SpanFigures, SpanOverPublished, Stability,
+    Verdict, Within,
 };
 use hopwatch_model::{Class, Ledger, Leg};
 use hopwatch_stats::{Evidence, Mode, Modes, Summary};
@@ -17,7 +22,7 @@ use std::collections::BTreeMap;
 use ts_rs::TS;
 
 /// The version of both feeds. A page that meets another says so and asks to be reloaded.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Broadcaster → browser.
 #[derive(Clone, Debug, Serialize, Deserialize, TS)]
@@ -79,12 +84,62 @@ pub struct AckItem {
     pub painted_ns: Option<i64>,
 }
 
-/// Collector → browser: everything the page shows, several times a second.
+/// Page → collector: what it wants to see. Without a word it watches the last minute of all robots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum FromViewer {
+    /// From now on this. The next snapshot is a whole one.
+    Watch(Watch),
+    /// Nothing, until it watches again: a tab that nobody looks at.
+    Pause,
+    /// One message, by its trace id.
+    Message {
+        /// 32 hexadecimal digits.
+        trace_id: String,
+    },
+}
+
+/// What is looked at.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS,
+)]
+pub struct Watch {
+    /// The messages of which stretch of time.
+    pub window: Window,
+    /// Those of one robot; `null`: of all.
+    pub robot: Option<String>,
+}
+
+/// A stretch of time up to now. A message lies in it by its take.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS,
+)]
+pub enum Window {
+    /// The last ten seconds.
+    #[serde(rename = "10s")]
+    TenSeconds,
+    /// The last minute.
+    #[default]
+    #[serde(rename = "1min")]
+    Minute,
+    /// Since the start, as far as messages are kept.
+    #[serde(rename = "run")]
+    Run,
+}
+
+/// Collector → browser, several times a second.
 #[derive(Clone, Debug, Serialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Live {
-    /// The figures now.
+    /// The figures now: what has changed since the snapshot before on this connection.
     Snapshot(Box<Snapshot>),
+    /// The answer to [`FromViewer::Message`].
+    Message {
+        /// The one that was asked for.
+        trace_id: String,
+        /// `null`: it isn't kept, or never was.
+        message: Option<Box<MessageView>>,
+    },
 }
 
 /// The figures at one moment.
@@ -98,18 +153,168 @@ pub struct Snapshot {
     pub state: RunState,
     /// Since the collector started, in ms.
     pub elapsed_ms: u64,
-    /// Percentiles on the page are those of the newest messages, at most so many a lane.
-    pub window: usize,
-    /// The lanes.
-    pub lanes: Vec<LaneView>,
-    /// The newest messages, newest first.
-    pub latest: Vec<MessageView>,
-    /// What other links would change, by the newest shadow probes; `null` without probes.
-    pub shadow: Option<Shadow>,
     /// Browser pages that the broadcaster serves now.
     pub clients: u64,
-    /// Things that went wrong, newest first (incompatible QoS, a stepped clock, lost records).
-    pub events: Vec<EventView>,
+    /// What the figures are of.
+    pub watch: Watch,
+    /// All parts are here: what the page had is of something else. Otherwise a part that is missing
+    /// is as it was.
+    pub whole: bool,
+    /// What has changed.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a snapshot. It replaces the one of its kind (of its lane, of its chunk).
+#[derive(Clone, Debug, Serialize, TS)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Part {
+    /// The figures of a lane.
+    Lane {
+        /// Them.
+        lane: Box<LaneView>,
+    },
+    /// A lane's latency over time, a stretch of it.
+    Course(CourseView),
+    /// The newest messages.
+    Latest {
+        /// Newest first.
+        messages: Vec<MessageView>,
+    },
+    /// The slowest ones of the window that went the whole way.
+    Slowest {
+        /// Slowest first.
+        messages: Vec<MessageView>,
+    },
+    /// The robots.
+    Robots {
+        /// By lane and name.
+        robots: Vec<RobotView>,
+    },
+    /// The clocks.
+    Clocks {
+        /// By name.
+        clocks: Vec<ClockReport>,
+    },
+    /// What is said on the window.
+    Verdict {
+        /// On replacing HTTP.
+        verdict: Verdict,
+        /// Whether the limits hold.
+        budget: BudgetReport,
+    },
+    /// What other links would change.
+    Shadow {
+        /// `null` without probes.
+        shadow: Option<Shadow>,
+    },
+    /// Things that went wrong, and what the user marked.
+    Events {
+        /// Newest first.
+        events: Vec<EventView>,
+    },
+    /// Measured runs that were started from the page.
+    Measured {
+        /// Newest first.
+        runs: Vec<MeasuredRun>,
+    },
+}
+
+/// Some bins of a lane's latency over time.
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
+pub struct CourseView {
+    /// The lane.
+    pub lane: String,
+    /// How long a bin is, in ms. With another width all chunks of the lane before are void.
+    pub width_ms: u32,
+    /// Which stretch: bins `chunk × 32` up to 31 further ones, counted from `elapsed_ms` 0; those
+    /// before the collector's start are negative.
+    pub chunk: i64,
+    /// Those in which anything happened, in order.
+    pub bins: Vec<Bin>,
+}
+
+/// Messages that were taken within one stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, TS)]
+pub struct Bin {
+    /// Where it begins, in ms since the collector's start.
+    pub at_ms: i64,
+    /// Messages that went the whole way.
+    pub n: usize,
+    /// Pipeline total of those, in ns; `null` for none.
+    pub p50_ns: Option<i64>,
+    /// The same.
+    pub p95_ns: Option<i64>,
+    /// The same.
+    pub p99_ns: Option<i64>,
+    /// The same.
+    pub max_ns: Option<i64>,
+    /// Median of the AI service's own time.
+    pub ai_p50_ns: Option<i64>,
+    /// Median of the transport.
+    pub transport_p50_ns: Option<i64>,
+    /// Median of the overhead.
+    pub overhead_p50_ns: Option<i64>,
+    /// The trace id of the slowest one.
+    pub slowest: Option<String>,
+    /// Messages that did not go the whole way, by what became of them: "lost_in_ros",
+    /// "queue_dropped", "ai timed_out", … One lost in ROS stands where its absence was noticed.
+    pub lost: BTreeMap<String, u64>,
+}
+
+/// A robot, as one lane sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
+pub struct RobotView {
+    /// The lane.
+    pub lane: String,
+    /// The robot.
+    pub robot_id: String,
+    /// What it says it has published here since its start; `null`: it doesn't tell.
+    pub published: Option<u64>,
+    /// Messages of the window.
+    pub taken: usize,
+    /// Those of them that went the whole way.
+    pub delivered: usize,
+    /// Takes a second in the window; `null` for fewer than two.
+    pub rate_hz: Option<f64>,
+    /// Pipeline total in the window; `null` for none.
+    pub p50_ns: Option<i64>,
+    /// The same.
+    pub p99_ns: Option<i64>,
+    /// When its newest message was taken, in ms since the collector's start.
+    pub last_ms: i64,
+}
+
+/// A measured run that was started from the page.
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
+pub struct MeasuredRun {
+    /// Its name, a folder's.
+    pub name: String,
+    /// How it stands.
+    pub state: MeasuredState,
+    /// When it began, in ms since the collector's start.
+    pub from_ms: u64,
+    /// When it ended.
+    pub to_ms: Option<u64>,
+    /// Messages in its report.
+    pub messages: Option<u64>,
+    /// The report's verdict: SWITCH, KEEP or INCONCLUSIVE.
+    pub decision: Option<String>,
+    /// What went wrong, if it failed.
+    pub trouble: Option<String>,
+}
+
+/// How a measured run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum MeasuredState {
+    /// It goes on.
+    Running,
+    /// It has ended, and its report is being written.
+    Writing,
+    /// Its report is there: `GET /v1/measured/NAME/report.html`, `.json`, `.md`, `traces.csv`.
+    Done,
+    /// It has no report.
+    Failed,
 }
 
 /// How a run stands.
@@ -136,8 +341,15 @@ pub struct LaneView {
     /// What became of every message since the start.
     pub ledger: Ledger,
     /// `ai`, `transport`, `overhead`, `communication` (transport + overhead) and `total` of the
-    /// pipeline span (taken → web_acked).
+    /// pipeline span (taken → web_acked), of every message of the window.
     pub classes: BTreeMap<String, Summary>,
+    /// The distribution of the same rows: (share of the messages, at most so long in ns), in order.
+    #[ts(type = "{ [key: string]: [number, number][] }")]
+    pub distribution: BTreeMap<String, Vec<(f64, i64)>>,
+    /// Everything below is of so many messages at most, the newest ones of the window.
+    pub newest: usize,
+    /// Those of them that a page got, and that were painted there.
+    pub glass: GlassCounts,
     /// Spans beside: pipeline, published, intended, glass, ai_transport, web_transport.
     pub spans: BTreeMap<String, SpanFigures>,
     /// Each leg, by name.
@@ -161,6 +373,17 @@ pub struct LaneView {
     pub findings: Vec<Finding>,
 }
 
+/// How many messages got to see a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, TS)]
+pub struct GlassCounts {
+    /// Delivered messages that are looked at.
+    pub delivered: usize,
+    /// Those that at least one page acknowledged.
+    pub received: usize,
+    /// Those that at least one page painted.
+    pub painted: usize,
+}
+
 /// One message on the page.
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct MessageView {
@@ -172,6 +395,8 @@ pub struct MessageView {
     pub robot_id: String,
     /// The header's sequence.
     pub sequence: i32,
+    /// When it was taken, in ms since the collector's start.
+    pub at_ms: i64,
     /// "delivered", "queue_dropped", "undecodable", "abandoned", "ai timed_out", "web failed", …
     pub outcome: String,
     /// A sentence on the outcome.
@@ -215,7 +440,7 @@ pub struct GlassView {
 pub struct EventView {
     /// When, in ms since the collector started.
     pub at_ms: u64,
-    /// "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", …
+    /// "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", "mark", …
     pub kind: String,
     /// A sentence that says what, where and what to do.
     pub text: String,
@@ -228,21 +453,37 @@ pub struct PageConfig {
     pub broadcaster_port: u16,
     /// The collector's port, likewise.
     pub collector_port: u16,
+    /// What can be set from the page.
+    pub controls: Controls,
 }
 
 /// The TypeScript declarations of this module, as one file.
 pub fn typescript() -> String {
     let config = ts_rs::Config::new().with_large_int("number");
     let mut text = String::from(
-        "// Generated from crates/wire/src/feed.rs: `cargo test -p hopwatch-wire` compares it,\n\
+        "// Generated from crates/wire/src/feed.rs and controls.rs: `cargo test -p hopwatch-wire` compares it,\n\
          // and writes it anew with HOPWATCH_UPDATE=1.\n\n",
     );
     for declaration in [
         Push::decl(&config),
         FromPage::decl(&config),
         AckItem::decl(&config),
+        FromViewer::decl(&config),
+        Watch::decl(&config),
+        Window::decl(&config),
         Live::decl(&config),
         Snapshot::decl(&config),
+        Part::decl(&config),
+        CourseView::decl(&config),
+        Bin::decl(&config),
+        RobotView::decl(&config),
+        MeasuredRun::decl(&config),
+        MeasuredState::decl(&config),
+        Verdict::decl(&config),
+        BudgetReport::decl(&config),
+        Check::decl(&config),
+        Quantity::decl(&config),
+        ClockReport::decl(&config),
         RunState::decl(&config),
         LaneView::decl(&config),
         Ledger::decl(&config),
@@ -265,6 +506,7 @@ pub fn typescript() -> String {
         Within::decl(&config),
         Rates::decl(&config),
         DeliveryGap::decl(&config),
+        GlassCounts::decl(&config),
         MessageView::decl(&config),
         LegView::decl(&config),
         GlassView::decl(&config),
@@ -272,6 +514,13 @@ pub fn typescript() -> String {
         Shadow::decl(&config),
         ShadowLink::decl(&config),
         PageConfig::decl(&config),
+        Controls::decl(&config),
+        AiSettings::decl(&config),
+        RobotSettings::decl(&config),
+        NetworkSettings::decl(&config),
+        Mark::decl(&config),
+        MeasureRequest::decl(&config),
+        MeasureAction::decl(&config),
     ] {
         text.push_str("export ");
         text.push_str(declaration.trim());

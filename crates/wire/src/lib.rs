@@ -10,6 +10,7 @@
 
 pub mod cdr;
 pub mod clock_packet;
+pub mod controls;
 pub mod envelope;
 pub mod feed;
 pub mod headers;

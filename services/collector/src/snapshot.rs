@@ -7,7 +7,8 @@ use hopwatch_analysis::{
 use hopwatch_clocksync::EXPIRY_NS;
 use hopwatch_model::{Census, ClockId, Hop, Ns, PeerExchange, Trace, TraceId};
 use hopwatch_wire::feed::{
-    EventView, GlassView, LaneView, LegView, MessageView, Snapshot, VERSION,
+    EventView, GlassCounts, GlassView, LaneView, LegView, MessageView, Part, Snapshot, VERSION,
+    Watch,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -46,27 +47,29 @@ pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
         })
         .collect();
     latest.sort_by_key(|(taken, _)| std::cmp::Reverse(*taken));
+    let lanes = store
+        .lanes
+        .values()
+        .map(|lane| Part::Lane { lane: Box::new(lane_view(lane, window, &acks, &clocks)) });
+    let latest = latest.into_iter().take(LATEST).map(|(_, view)| view).collect();
+    let events = store.events.iter().rev().take(EVENTS).map(|happened| EventView {
+        at_ms: happened.at_ms,
+        kind: happened.event.event.clone(),
+        text: happened.event.text.clone(),
+    });
+    let mut parts: Vec<Part> = lanes.collect();
+    parts.push(Part::Latest { messages: latest });
+    parts.push(Part::Shadow { shadow: Shadow::of(store.probes().take(window)) });
+    parts.push(Part::Events { events: events.collect() });
     Snapshot {
         version: VERSION,
         run_id: store.run_id.clone(),
         state: store.state(),
         elapsed_ms: u64::try_from(store.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        window,
-        lanes: store.lanes.values().map(|lane| lane_view(lane, window, &acks, &clocks)).collect(),
-        latest: latest.into_iter().take(LATEST).map(|(_, view)| view).collect(),
-        shadow: Shadow::of(store.probes().take(window)),
         clients: store.clients(),
-        events: store
-            .events
-            .iter()
-            .rev()
-            .take(EVENTS)
-            .map(|happened| EventView {
-                at_ms: happened.at_ms,
-                kind: happened.event.event.clone(),
-                text: happened.event.text.clone(),
-            })
-            .collect(),
+        watch: Watch::default(),
+        whole: true,
+        parts,
     }
 }
 
@@ -141,6 +144,9 @@ fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> La
             .map(|(leg, figures)| (leg.name().to_owned(), figures))
             .collect(),
         spans: report.spans.into_iter().map(|(span, of)| (span.to_owned(), of)).collect(),
+        distribution: BTreeMap::new(),
+        newest: window,
+        glass: GlassCounts::default(),
         stability: report.stability,
         breakdown: report.breakdown,
         variance_shares: report.variance_shares,
@@ -177,6 +183,7 @@ fn message(
         lane: trace.lane.clone(),
         robot_id: trace.robot_id.clone(),
         sequence: trace.sequence,
+        at_ms: 0,
         outcome: trace.outcome.to_string(),
         detail: trace.detail.clone().or(defect),
         total_ns: parts.pipeline_ns,

@@ -1,4 +1,4 @@
-// Generated from crates/wire/src/feed.rs: `cargo test -p hopwatch-wire` compares it,
+// Generated from crates/wire/src/feed.rs and controls.rs: `cargo test -p hopwatch-wire` compares it,
 // and writes it anew with HOPWATCH_UPDATE=1.
 
 export type Push = { "type": "hello", 
@@ -52,7 +52,33 @@ received_ns: string,
  */
 painted_ns: string | null, };
 
-export type Live = { "type": "snapshot" } & Snapshot;
+export type FromViewer = { "type": "watch" } & Watch | { "type": "pause" } | { "type": "message", 
+/**
+ * 32 hexadecimal digits.
+ */
+trace_id: string, };
+
+export type Watch = { 
+/**
+ * The messages of which stretch of time.
+ */
+window: Window, 
+/**
+ * Those of one robot; `null`: of all.
+ */
+robot: string | null, };
+
+export type Window = "10s" | "1min" | "run";
+
+export type Live = { "type": "snapshot" } & Snapshot | { "type": "message", 
+/**
+ * The one that was asked for.
+ */
+trace_id: string, 
+/**
+ * `null`: it isn't kept, or never was.
+ */
+message: MessageView | null, };
 
 export type Snapshot = { 
 /**
@@ -72,29 +98,291 @@ state: RunState,
  */
 elapsed_ms: number, 
 /**
- * Percentiles on the page are those of the newest messages, at most so many a lane.
- */
-window: number, 
-/**
- * The lanes.
- */
-lanes: Array<LaneView>, 
-/**
- * The newest messages, newest first.
- */
-latest: Array<MessageView>, 
-/**
- * What other links would change, by the newest shadow probes; `null` without probes.
- */
-shadow: Shadow | null, 
-/**
  * Browser pages that the broadcaster serves now.
  */
 clients: number, 
 /**
- * Things that went wrong, newest first (incompatible QoS, a stepped clock, lost records).
+ * What the figures are of.
  */
-events: Array<EventView>, };
+watch: Watch, 
+/**
+ * All parts are here: what the page had is of something else. Otherwise a part that is missing
+ * is as it was.
+ */
+whole: boolean, 
+/**
+ * What has changed.
+ */
+parts: Array<Part>, };
+
+export type Part = { "kind": "lane", 
+/**
+ * Them.
+ */
+lane: LaneView, } | { "kind": "course" } & CourseView | { "kind": "latest", 
+/**
+ * Newest first.
+ */
+messages: Array<MessageView>, } | { "kind": "slowest", 
+/**
+ * Slowest first.
+ */
+messages: Array<MessageView>, } | { "kind": "robots", 
+/**
+ * By lane and name.
+ */
+robots: Array<RobotView>, } | { "kind": "clocks", 
+/**
+ * By name.
+ */
+clocks: Array<ClockReport>, } | { "kind": "verdict", 
+/**
+ * On replacing HTTP.
+ */
+verdict: Verdict, 
+/**
+ * Whether the limits hold.
+ */
+budget: BudgetReport, } | { "kind": "shadow", 
+/**
+ * `null` without probes.
+ */
+shadow: Shadow | null, } | { "kind": "events", 
+/**
+ * Newest first.
+ */
+events: Array<EventView>, } | { "kind": "measured", 
+/**
+ * Newest first.
+ */
+runs: Array<MeasuredRun>, };
+
+export type CourseView = { 
+/**
+ * The lane.
+ */
+lane: string, 
+/**
+ * How long a bin is, in ms. With another width all chunks of the lane before are void.
+ */
+width_ms: number, 
+/**
+ * Which stretch: bins `chunk × 32` up to 31 further ones, counted from `elapsed_ms` 0; those
+ * before the collector's start are negative.
+ */
+chunk: number, 
+/**
+ * Those in which anything happened, in order.
+ */
+bins: Array<Bin>, };
+
+export type Bin = { 
+/**
+ * Where it begins, in ms since the collector's start.
+ */
+at_ms: number, 
+/**
+ * Messages that went the whole way.
+ */
+n: number, 
+/**
+ * Pipeline total of those, in ns; `null` for none.
+ */
+p50_ns: number | null, 
+/**
+ * The same.
+ */
+p95_ns: number | null, 
+/**
+ * The same.
+ */
+p99_ns: number | null, 
+/**
+ * The same.
+ */
+max_ns: number | null, 
+/**
+ * Median of the AI service's own time.
+ */
+ai_p50_ns: number | null, 
+/**
+ * Median of the transport.
+ */
+transport_p50_ns: number | null, 
+/**
+ * Median of the overhead.
+ */
+overhead_p50_ns: number | null, 
+/**
+ * The trace id of the slowest one.
+ */
+slowest: string | null, 
+/**
+ * Messages that did not go the whole way, by what became of them: "lost_in_ros",
+ * "queue_dropped", "ai timed_out", … One lost in ROS stands where its absence was noticed.
+ */
+lost: { [key in string]: number }, };
+
+export type RobotView = { 
+/**
+ * The lane.
+ */
+lane: string, 
+/**
+ * The robot.
+ */
+robot_id: string, 
+/**
+ * What it says it has published here since its start; `null`: it doesn't tell.
+ */
+published: number | null, 
+/**
+ * Messages of the window.
+ */
+taken: number, 
+/**
+ * Those of them that went the whole way.
+ */
+delivered: number, 
+/**
+ * Takes a second in the window; `null` for fewer than two.
+ */
+rate_hz: number | null, 
+/**
+ * Pipeline total in the window; `null` for none.
+ */
+p50_ns: number | null, 
+/**
+ * The same.
+ */
+p99_ns: number | null, 
+/**
+ * When its newest message was taken, in ms since the collector's start.
+ */
+last_ms: number, };
+
+export type MeasuredRun = { 
+/**
+ * Its name, a folder's.
+ */
+name: string, 
+/**
+ * How it stands.
+ */
+state: MeasuredState, 
+/**
+ * When it began, in ms since the collector's start.
+ */
+from_ms: number, 
+/**
+ * When it ended.
+ */
+to_ms: number | null, 
+/**
+ * Messages in its report.
+ */
+messages: number | null, 
+/**
+ * The report's verdict: SWITCH, KEEP or INCONCLUSIVE.
+ */
+decision: string | null, 
+/**
+ * What went wrong, if it failed.
+ */
+trouble: string | null, };
+
+export type MeasuredState = "running" | "writing" | "done" | "failed";
+
+export type Verdict = { 
+/**
+ * SWITCH, KEEP or INCONCLUSIVE.
+ */
+decision: string, 
+/**
+ * Why.
+ */
+reason: string, };
+
+export type BudgetReport = { 
+/**
+ * Each limit.
+ */
+checks: Array<Check>, 
+/**
+ * Whether all hold.
+ */
+passed: boolean, };
+
+export type Check = { 
+/**
+ * The lane.
+ */
+lane: string, 
+/**
+ * The quantity.
+ */
+quantity: Quantity, 
+/**
+ * The limit, in the quantity's unit.
+ */
+limit_value: number, 
+/**
+ * What was measured; `null` when that is no number: nothing, unstable, lost.
+ */
+measured_value: number | null, 
+/**
+ * Lane and quantity.
+ */
+name: string, 
+/**
+ * The limit, in words.
+ */
+limit: string, 
+/**
+ * What was measured, in words.
+ */
+measured: string, 
+/**
+ * Whether it holds. Nothing measured does not.
+ */
+passed: boolean, };
+
+export type Quantity = "mean_total" | "mean_communication" | "p99_total" | "delivered";
+
+export type ClockReport = { 
+/**
+ * Its name.
+ */
+id: string, 
+/**
+ * What was stamped with it.
+ */
+used_for: string, 
+/**
+ * How it relates to the gateway's, in a sentence.
+ */
+relation: string, 
+/**
+ * It is the gateway's own clock: differences to its stamps are exact.
+ */
+exact: boolean, 
+/**
+ * θ = this clock − the gateway's (a browser's: − its broadcaster's) at the last exchange, as
+ * an interval in ns; `null` when nothing relates the two, and for the gateway's own.
+ */
+offset_ns: [number, number] | null, 
+/**
+ * How fast it gains on the other one, as an interval in ppm; `null` for a run too short.
+ */
+drift_ppm: [number, number] | null, 
+/**
+ * Exchanges that the relation rests on.
+ */
+exchanges: number, 
+/**
+ * Pieces that steps cut the run into: 1 when no clock was set.
+ */
+epochs: number, };
 
 export type RunState = "waiting" | "running" | "ended";
 
@@ -117,9 +405,21 @@ transport: string,
 ledger: Ledger, 
 /**
  * `ai`, `transport`, `overhead`, `communication` (transport + overhead) and `total` of the
- * pipeline span (taken → web_acked).
+ * pipeline span (taken → web_acked), of every message of the window.
  */
 classes: { [key in string]: Summary }, 
+/**
+ * The distribution of the same rows: (share of the messages, at most so long in ns), in order.
+ */
+distribution: { [key: string]: [number, number][] }, 
+/**
+ * Everything below is of so many messages at most, the newest ones of the window.
+ */
+newest: number, 
+/**
+ * Those of them that a page got, and that were painted there.
+ */
+glass: GlassCounts, 
 /**
  * Spans beside: pipeline, published, intended, glass, ai_transport, web_transport.
  */
@@ -773,6 +1073,20 @@ after_ns: number,
  */
 median_gap_ns: number, };
 
+export type GlassCounts = { 
+/**
+ * Delivered messages that are looked at.
+ */
+delivered: number, 
+/**
+ * Those that at least one page acknowledged.
+ */
+received: number, 
+/**
+ * Those that at least one page painted.
+ */
+painted: number, };
+
 export type MessageView = { 
 /**
  * Its trace id.
@@ -790,6 +1104,10 @@ robot_id: string,
  * The header's sequence.
  */
 sequence: number, 
+/**
+ * When it was taken, in ms since the collector's start.
+ */
+at_ms: number, 
 /**
  * "delivered", "queue_dropped", "undecodable", "abandoned", "ai timed_out", "web failed", …
  */
@@ -853,7 +1171,7 @@ export type EventView = {
  */
 at_ms: number, 
 /**
- * "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", …
+ * "incompatible_qos", "message_lost", "wall_clock_step", "bad_records", "mark", …
  */
 kind: string, 
 /**
@@ -936,6 +1254,64 @@ broadcaster_port: number,
 /**
  * The collector's port, likewise.
  */
-collector_port: number, };
+collector_port: number, 
+/**
+ * What can be set from the page.
+ */
+controls: Controls, };
 
-export const VERSION = 1;
+export type Controls = { 
+/**
+ * The AI service's; `null`: it isn't ours.
+ */
+ai_port: number | null, 
+/**
+ * The simulated robots'; `null`: there are none.
+ */
+robots_port: number | null, 
+/**
+ * `hopwatch`'s, where it can make a network lose packets.
+ */
+network_port: number | null, 
+/**
+ * Whether the token must be shown. On loopback it need not.
+ */
+token_needed: boolean, };
+
+export type AiSettings = { 
+/**
+ * Model time in ms, the median; 0 to an hour.
+ */
+model_ms: number, };
+
+export type RobotSettings = { 
+/**
+ * Messages a second of each robot on each topic.
+ */
+rate_hz: number, 
+/**
+ * Bytes of filler in each message.
+ */
+payload_bytes: number, };
+
+export type NetworkSettings = { 
+/**
+ * The share of packets that is lost, 0 to 1.
+ */
+loss: number, };
+
+export type Mark = { 
+/**
+ * What happened, 1 to 200 characters.
+ */
+text: string, };
+
+export type MeasureRequest = { 
+/**
+ * Which of the two.
+ */
+action: MeasureAction, };
+
+export type MeasureAction = "start" | "stop";
+
+export const VERSION = 2;
