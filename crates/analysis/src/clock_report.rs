@@ -88,11 +88,7 @@ impl ClockReport {
 }
 
 /// All clocks of the run, in the order of their names.
-pub(crate) fn clock_reports(
-    data: &Dataset,
-    clocks: &Clocks,
-    tracker: &GlassTracker,
-) -> Vec<ClockReport> {
+pub fn clock_reports(data: &Dataset, clocks: &Clocks, tracker: &GlassTracker) -> Vec<ClockReport> {
     let mut reports = monotonic(data, clocks);
     reports.extend(walls(data, clocks));
     let last = data.clients.iter().map(|ack| ack.ack_received.ns).max().unwrap_or(0);

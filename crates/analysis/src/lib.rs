@@ -41,7 +41,7 @@ mod width;
 
 pub use artefacts::{Artefact, ArtefactKind, LaneArtefacts, State};
 pub use budget::{Budget, BudgetReport, Check, Quantity};
-pub use clock_report::ClockReport;
+pub use clock_report::{ClockReport, clock_reports};
 pub use clocks::{Clocks, Placed, RobotHost};
 pub use compare::{
     ArmArtefact, ArmFigures, COMPARISON_SCHEMA, Comparison, ComparisonVerdict, Control,

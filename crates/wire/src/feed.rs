@@ -280,8 +280,9 @@ pub struct RobotView {
     pub p50_ns: Option<i64>,
     /// The same.
     pub p99_ns: Option<i64>,
-    /// When its newest message was taken, in ms since the collector's start.
-    pub last_ms: i64,
+    /// When its newest message of the window was taken, in ms since the collector's start; `null`
+    /// for none.
+    pub last_ms: Option<i64>,
 }
 
 /// A measured run that was started from the page.

@@ -1,6 +1,6 @@
 //! Records in a file: nothing is acknowledged that isn't stored, nothing is counted twice.
 
-use crate::store::Store;
+use crate::store::{Keep, Store};
 use crate::told::Told;
 use anyhow::Context;
 use axum::body::Body;
@@ -39,7 +39,7 @@ pub(crate) enum NotStored {
 
 impl Keeper {
     /// Opens the archive, and takes into a store what is in it.
-    pub(crate) fn open(path: &Path, limit: u64, keep: usize) -> anyhow::Result<(Self, Store)> {
+    pub(crate) fn open(path: &Path, limit: u64, keep: Keep) -> anyhow::Result<(Self, Store)> {
         let new_id = uuid::Uuid::new_v4().to_string();
         let opened = Archive::open(path, limit, &new_id);
         let archive = opened.map_err(refused_if_of_the_file)?;
@@ -58,6 +58,7 @@ impl Keeper {
         if lines > 0 {
             tracing::info!(records = lines, run = archive.run_id(), "goes on with a run");
         }
+        store.begin_looking();
         let state = State { archive: Some(archive), failing: false, waiting: Vec::new() };
         Ok((Self { path: path.to_owned(), state: Mutex::new(state) }, store))
     }

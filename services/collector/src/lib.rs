@@ -5,14 +5,19 @@
 //!
 //! With a database, what is acknowledged is in it, and a later start goes on from there.
 
+mod board;
+mod course;
+mod gather;
 mod ingest;
 mod keeper;
+mod lane;
 mod live;
+mod samples;
 mod snapshot;
 mod store;
 mod told;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
@@ -29,7 +34,7 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::Store;
+use store::{Keep, Store};
 use tokio::sync::Semaphore;
 
 pub use store::Status;
@@ -53,7 +58,10 @@ hopwatch_kit::config! {
         database: String = String::new(),
         /// Records that the file keeps; of older messages it keeps the account
         archive_records: u64 = 500_000,
-        /// Messages whose figures the live page shows, the newest ones of a lane
+        /// Messages of all lanes whose classes are kept in memory for the live page, the newest
+        /// ones: some 100 bytes each
+        keep_samples: usize = 1_000_000,
+        /// Messages of which the live page shows each leg, the newest ones of a lane
         window: usize = 1000,
         /// Snapshots a second for the live page
         snapshots_hz: f64 = 4.0,
@@ -91,14 +99,16 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         Refused(format!("snapshots_hz must lie between 0.1 and 60, not {}", config.snapshots_hz))
     );
     ensure!(config.keep_messages > 0, Refused("keep_messages must be at least 1".to_owned()));
+    ensure!(config.window > 0, Refused("window must be at least 1".to_owned()));
     ensure!(config.archive_records > 0, Refused("archive_records must be at least 1".to_owned()));
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
+    let keep = Keep { messages: config.keep_messages, samples: config.keep_samples };
     let (keeper, store) = if config.database.is_empty() {
-        (None, Store::new(config.keep_messages, uuid::Uuid::new_v4().to_string()))
+        (None, Store::new(keep, uuid::Uuid::new_v4().to_string()))
     } else {
         let path = Path::new(&config.database);
-        let (keeper, store) = Keeper::open(path, config.archive_records, config.keep_messages)?;
+        let (keeper, store) = Keeper::open(path, config.archive_records, keep)?;
         (Some(keeper), store)
     };
     net::announce("collector", &listener)?;
@@ -110,7 +120,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         shutdown: shutdown.clone(),
         config,
     });
-    let snapshots = live::start(Arc::clone(&shared));
+    let boards =
+        live::start(Arc::clone(&shared)).context("failed to start the thread of the live page")?;
     let (status, ending) = (Arc::clone(&shared), Arc::clone(&shared));
     let guarded = Router::new()
         .route("/v1/records", post(ingest::records))
@@ -119,7 +130,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
         .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)))
         .with_state(Arc::clone(&shared));
-    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, snapshots));
+    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, boards));
     let health = net::healthz("collector", move || {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })

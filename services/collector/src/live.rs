@@ -1,52 +1,102 @@
-//! The live feed: one snapshot for all pages, made only while there is a page.
+//! The live feed: for each thing that pages watch one board, made while somebody watches it.
 
 use crate::Shared;
-use crate::snapshot::snapshot;
+use crate::board::Board;
+use crate::gather::{Gathered, Settings};
+use crate::snapshot::one;
 use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hopwatch_wire::feed::Live;
-use std::sync::Arc;
-use std::time::Duration;
+use hopwatch_wire::feed::{FromViewer, Live, Watch};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A page that takes nothing for so long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Making snapshots takes at most this part of the time: pages must not disturb what is measured.
+const SHARE: u32 = 5;
+/// The nice value of the thread that makes them, for the same reason.
+const NICE: i32 = 10;
+/// Longer frames of a page are refused, in bytes.
+const LONGEST: usize = 1 << 10;
 
-/// The newest snapshot. Each page reads the newest when it is ready for one, so that a slow page
-/// gets fewer and holds up nobody.
-pub(crate) type Snapshots = watch::Sender<Utf8Bytes>;
-
-/// Starts making snapshots.
-pub(crate) fn start(shared: Arc<Shared>) -> Snapshots {
-    let (sender, _) = watch::channel(Utf8Bytes::default());
-    let snapshots = sender.clone();
-    tokio::spawn(async move {
-        let pause = Duration::from_secs_f64(1.0 / shared.config.snapshots_hz);
-        while !shared.shutdown.has_begun() {
-            if sender.receiver_count() > 0 {
-                // It takes tens of milliseconds, which no worker of the runtime has to spare.
-                let shared = Arc::clone(&shared);
-                if let Ok(Some(text)) = tokio::task::spawn_blocking(move || text(&shared)).await {
-                    sender.send_replace(text.into());
-                }
-            }
-            tokio::time::sleep(pause).await;
-        }
-    });
-    snapshots
+/// What is watched. Each page reads its board when it is ready for it, so that a slow page gets
+/// fewer frames, of more changes, and holds up nobody.
+pub(crate) struct Boards {
+    watched: Mutex<BTreeMap<Watch, watch::Sender<Arc<Board>>>>,
+    wake: SyncSender<()>,
 }
 
-/// A frame with a snapshot. The store is locked for the snapshot, and no longer.
-fn text(shared: &Shared) -> Option<String> {
-    let now = snapshot(&shared.store(), shared.config.window);
-    serde_json::to_string(&Live::Snapshot(Box::new(now))).ok()
+impl Boards {
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<Watch, watch::Sender<Arc<Board>>>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn subscribe(&self, watch: Watch) -> watch::Receiver<Arc<Board>> {
+        let mut watched = self.watched();
+        let board = watched.entry(watch).or_insert_with(|| watch::channel(Arc::default()).0);
+        let receiver = board.subscribe();
+        if board.borrow().is_blank() {
+            // Full: it was woken already.
+            let _woken = self.wake.try_send(());
+        }
+        receiver
+    }
+
+    /// Forgets what nobody watches any more, and tells the rest.
+    fn still_watched(&self) -> Vec<Watch> {
+        let mut watched = self.watched();
+        watched.retain(|_, board| board.receiver_count() > 0);
+        watched.keys().cloned().collect()
+    }
+}
+
+/// Starts making snapshots.
+pub(crate) fn start(shared: Arc<Shared>) -> std::io::Result<Arc<Boards>> {
+    let (wake, woken) = sync_channel(1);
+    let boards = Arc::new(Boards { watched: Mutex::default(), wake });
+    let theirs = Arc::clone(&boards);
+    // It takes tens of milliseconds, which no worker of the runtime has to spare.
+    std::thread::Builder::new()
+        .name("snapshots".to_owned())
+        .spawn(move || make(&shared, &theirs, &woken))?;
+    Ok(boards)
+}
+
+fn make(shared: &Shared, boards: &Boards, woken: &Receiver<()>) {
+    // On Linux this is the thread's own.
+    let own = Some(rustix::thread::gettid());
+    if let Err(error) = rustix::process::setpriority_process(own, NICE) {
+        tracing::debug!("snapshots are made at the usual priority: {error}");
+    }
+    let settings =
+        Settings { newest: shared.config.window, budget: hopwatch_analysis::Budget::default() };
+    let pause = Duration::from_secs_f64(1.0 / shared.config.snapshots_hz);
+    while !shared.shutdown.has_begun() {
+        let begun = Instant::now();
+        shared.store().look_for_losses();
+        for watch in boards.still_watched() {
+            let gathered = Gathered::of(&shared.store(), watch.clone(), settings);
+            let snapshot = gathered.snapshot();
+            if let Some(board) = boards.watched().get(&watch) {
+                board.send_modify(|board| *board = Arc::new(board.after(snapshot)));
+            }
+        }
+        let took = begun.elapsed();
+        let rest = pause.max(took.saturating_mul(SHARE)).saturating_sub(took);
+        if woken.recv_timeout(rest) == Err(RecvTimeoutError::Disconnected) {
+            return;
+        }
+    }
 }
 
 /// `GET /v1/live`.
 pub(crate) async fn open(
-    State((shared, snapshots)): State<(Arc<Shared>, Snapshots)>,
+    State((shared, boards)): State<(Arc<Shared>, Arc<Boards>)>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -57,45 +107,87 @@ pub(crate) async fn open(
         let text = "too many live pages (max_viewers)\n";
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     };
-    upgrade.max_message_size(1 << 10).on_upgrade(async move |socket| {
-        serve(socket, snapshots.subscribe(), shared).await;
+    upgrade.max_message_size(LONGEST).on_upgrade(async move |socket| {
+        serve(socket, &boards, &shared).await;
         drop(place);
     })
 }
 
-async fn serve(
-    mut socket: WebSocket,
-    mut snapshots: watch::Receiver<Utf8Bytes>,
-    shared: Arc<Shared>,
-) {
-    loop {
-        tokio::select! {
-            changed = snapshots.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-                let text = snapshots.borrow_and_update().clone();
-                let sent = tokio::time::timeout(PATIENCE, socket.send(Message::Text(text)));
-                if !matches!(sent.await, Ok(Ok(()))) {
-                    return;
+/// What a page is shown.
+enum Showing {
+    /// A board, of which it has all up to a revision.
+    Board(watch::Receiver<Arc<Board>>, Option<u64>),
+    /// Nobody looks.
+    Nothing,
+}
+
+impl Showing {
+    /// The next frame, once there is one.
+    async fn frame(&mut self) -> Option<String> {
+        let Self::Board(board, seen) = self else { return std::future::pending().await };
+        loop {
+            let now = Arc::clone(&board.borrow_and_update());
+            if !now.is_blank() {
+                let (frame, revision) = now.frame(*seen);
+                // A wake-up of another page has put up nothing new for this one.
+                if *seen != Some(revision) {
+                    *seen = Some(revision);
+                    return Some(frame);
                 }
             }
+            board.changed().await.ok()?;
+        }
+    }
+}
+
+async fn serve(mut socket: WebSocket, boards: &Boards, shared: &Shared) {
+    let mut showing = Showing::Board(boards.subscribe(Watch::default()), None);
+    loop {
+        let text = tokio::select! {
+            frame = showing.frame() => match frame {
+                Some(frame) => frame,
+                None => return,
+            },
             frame = socket.recv() => {
-                // A page has nothing to say here; a frame too long or a close ends it.
-                if !matches!(frame, Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Text(_)))) {
-                    return;
+                let asked = match frame {
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                    Some(Ok(Message::Text(text))) => serde_json::from_str(&text),
+                    _ => return,
+                };
+                match asked {
+                    Ok(FromViewer::Watch(watch)) => {
+                        showing = Showing::Board(boards.subscribe(watch), None);
+                        continue;
+                    }
+                    Ok(FromViewer::Pause) => {
+                        showing = Showing::Nothing;
+                        continue;
+                    }
+                    Ok(FromViewer::Message { trace_id }) => answer(shared, trace_id),
+                    // Whoever says something else is no page of this version.
+                    Err(_) => return,
                 }
             }
             () = shared.shutdown.begun() => return,
+        };
+        let sent = tokio::time::timeout(PATIENCE, socket.send(Message::Text(text.into())));
+        if !matches!(sent.await, Ok(Ok(()))) {
+            return;
         }
     }
+}
+
+fn answer(shared: &Shared, trace_id: String) -> String {
+    let id = trace_id.parse().ok();
+    let message = id.and_then(|id| one(&shared.store(), id)).map(Box::new);
+    serde_json::to_string(&Live::Message { trace_id, message }).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Config;
-    use crate::store::Store;
+    use crate::store::{Keep, Store};
     use axum::Router;
     use axum::routing::get;
     use hopwatch_kit::Shutdown;
@@ -124,14 +216,14 @@ mod tests {
             config: Config::default(),
             allowed_origins: AllowedOrigins::default(),
             viewers: Arc::new(Semaphore::new(2)),
-            store: Mutex::new(Store::new(1, "run".to_owned())),
+            store: Mutex::new(Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned())),
             keeper: None,
             shutdown: Shutdown::new(),
         });
-        let snapshots = start(Arc::clone(&shared));
+        let boards = start(Arc::clone(&shared)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = Router::new().route("/v1/live", get(open)).with_state((shared, snapshots));
+        let app = Router::new().route("/v1/live", get(open)).with_state((shared, boards));
         tokio::spawn(net::serve(listener, app, Shutdown::new()));
 
         let (first, line) = view(address).await;

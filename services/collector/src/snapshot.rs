@@ -1,152 +1,312 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
-use crate::store::{Ack, Lane, Store};
+use crate::course::{course, reach_ms, width_ms};
+use crate::gather::{Gathered, GatheredLane, SLOWEST, peers_near};
+use crate::samples::{Axis, Sample, Times};
+use crate::store::{Ack, Store};
 use hopwatch_analysis::{
-    Clocks, Decomposition, Glass, LaneData, Shadow, Wanted, decompose, figures,
+    ClockReport, Clocks, DEFAULT_MARGIN_NS, Dataset, Decomposition, Glass, LaneData, LaneReport,
+    Row, Shadow, Wanted, clock_reports, decompose, figures, verdict_of_run,
 };
-use hopwatch_clocksync::EXPIRY_NS;
-use hopwatch_model::{Census, ClockId, Hop, Ns, PeerExchange, Trace, TraceId};
+use hopwatch_model::{Census, Hop, Ns, Trace, TraceId};
+use hopwatch_stats::{Summary, quantile};
 use hopwatch_wire::feed::{
-    EventView, GlassCounts, GlassView, LaneView, LegView, MessageView, Part, Snapshot, VERSION,
-    Watch,
+    CourseView, GlassCounts, GlassView, LaneView, LegView, MessageView, Part, RobotView, Snapshot,
+    VERSION,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Messages that the page lists.
 const LATEST: usize = 20;
-/// Events that the page lists.
-const EVENTS: usize = 20;
-
-/// Answers of clock responders that a snapshot looks at, but for the last few of each.
-const PEERS: usize = 5_000;
-
+/// Messages of a lane that the clocks are told by.
+const FOR_CLOCKS: usize = 50;
+/// Messages before and after one that its clocks are related by.
+const AROUND: usize = 200;
 type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
-/// The figures now, percentiles over the newest `window` messages of each lane.
-pub(crate) fn snapshot(store: &Store, window: usize) -> Snapshot {
-    let in_window: HashMap<TraceId, &Trace> = store
-        .lanes
-        .values()
-        .flat_map(|lane| lane.newest().take(window))
-        .map(|trace| (trace.id, trace))
-        .collect();
-    let mut acks = Acks::new();
-    for ack in store.acks_of(&in_window).take(window) {
-        acks.entry(ack.0.id).or_default().push(ack);
+impl Gathered {
+    /// The snapshot.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let newest = self.lanes.iter().flat_map(|lane| &lane.newest);
+        let clocks = Clocks::of(newest.map(|trace| &**trace), &self.peers);
+        let mut acks = Acks::new();
+        for ack in &self.acks {
+            acks.entry(ack.0.id).or_default().push(ack);
+        }
+        let mut parts = Vec::new();
+        let mut reports = Vec::new();
+        let mut robots = Vec::new();
+        for lane in &self.lanes {
+            let in_window = self.in_window(lane);
+            let series = Series::of(lane, &in_window);
+            let (report, glass) = self.report(lane, &series, &acks, &clocks);
+            let view = lane_view(report.clone(), &series, glass, self.settings.newest);
+            parts.push(Part::Lane { lane: Box::new(view) });
+            parts.extend(self.course(lane, &in_window).into_iter().map(Part::Course));
+            robots.extend(self.robots(lane));
+            reports.push(report);
+        }
+        parts.push(Part::Latest { messages: self.latest(&acks, &clocks) });
+        parts.push(Part::Slowest { messages: self.slowest(&acks, &clocks) });
+        parts.push(Part::Robots { robots });
+        parts.push(Part::Clocks { clocks: self.clocks(&clocks) });
+        parts.push(Part::Verdict {
+            verdict: verdict_of_run(&reports, &self.settings.budget, DEFAULT_MARGIN_NS),
+            budget: self.settings.budget.judge(&reports),
+        });
+        parts.push(Part::Shadow { shadow: Shadow::of(&self.probes) });
+        parts.push(Part::Events { events: self.events.clone() });
+        Snapshot {
+            version: VERSION,
+            run_id: self.run_id.clone(),
+            state: self.state,
+            elapsed_ms: u64::try_from(self.now_ms).unwrap_or(0),
+            clients: self.clients,
+            watch: self.watch.clone(),
+            whole: false,
+            parts,
+        }
     }
-    // Exchanges of the window's own messages come with them.
-    let peers = peers_near(&in_window, store.peers());
-    let clocks = Clocks::of(in_window.values().copied(), peers);
-    let mut latest: Vec<(Ns, MessageView)> = store
-        .lanes
-        .values()
-        .flat_map(|lane| {
-            let census: Vec<&Census> = lane.ledger.census().collect();
-            let newest = lane.newest().take(LATEST);
-            newest.map(|trace| message(trace, &census, &acks, &clocks)).collect::<Vec<_>>()
-        })
-        .collect();
-    latest.sort_by_key(|(taken, _)| std::cmp::Reverse(*taken));
-    let lanes = store
-        .lanes
-        .values()
-        .map(|lane| Part::Lane { lane: Box::new(lane_view(lane, window, &acks, &clocks)) });
-    let latest = latest.into_iter().take(LATEST).map(|(_, view)| view).collect();
-    let events = store.events.iter().rev().take(EVENTS).map(|happened| EventView {
-        at_ms: happened.at_ms,
-        kind: happened.event.event.clone(),
-        text: happened.event.text.clone(),
-    });
-    let mut parts: Vec<Part> = lanes.collect();
-    parts.push(Part::Latest { messages: latest });
-    parts.push(Part::Shadow { shadow: Shadow::of(store.probes().take(window)) });
-    parts.push(Part::Events { events: events.collect() });
-    Snapshot {
-        version: VERSION,
-        run_id: store.run_id.clone(),
-        state: store.state(),
-        elapsed_ms: u64::try_from(store.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        clients: store.clients(),
-        watch: Watch::default(),
-        whole: true,
-        parts,
-    }
-}
 
-/// What clock responders said while these messages were taken, and a relation's life before and
-/// after: at a message a second the window is far longer than as many answers.
-///
-/// Of more than [`PEERS`] the tightest of each few, of each responder alike.
-fn peers_near<'a>(
-    in_window: &HashMap<TraceId, &Trace>,
-    peers: impl Iterator<Item = &'a PeerExchange>,
-) -> Vec<&'a PeerExchange> {
-    let mut spans: HashMap<&ClockId, (Ns, Ns)> = HashMap::new();
-    for taken in in_window.values().filter_map(|trace| trace.stamps.get(Hop::Taken)) {
-        let (first, last) = spans.entry(&taken.clock).or_insert((taken.ns, taken.ns));
-        (*first, *last) = ((*first).min(taken.ns), (*last).max(taken.ns));
+    fn start_ms(&self) -> i64 {
+        reach_ms(self.watch.window).map_or(i64::MIN, |reach| self.now_ms - reach)
     }
-    let near = |exchange: &&PeerExchange| {
-        spans.get(&exchange.near).is_some_and(|(first, last)| {
-            let within = first.saturating_sub(EXPIRY_NS)..=last.saturating_add(EXPIRY_NS);
-            within.contains(&exchange.near_received)
-        })
-    };
-    let mut all = 0;
-    let mut of_peer: BTreeMap<&str, Vec<&PeerExchange>> = BTreeMap::new();
-    for exchange in peers.filter(near) {
-        all += 1;
-        of_peer.entry(&exchange.peer).or_default().push(exchange);
-    }
-    let under_way = |exchange: &&&PeerExchange| {
-        let there = exchange.far_sent.0.saturating_sub(exchange.far_received.0);
-        exchange.near_received.saturating_sub(exchange.near_sent).saturating_sub(there)
-    };
-    let few = usize::div_ceil(all, PEERS).max(1);
-    let tightest = |of: Vec<&'a PeerExchange>| -> Vec<_> {
-        of.chunks(few).filter_map(|few| few.iter().min_by_key(under_way).copied()).collect()
-    };
-    of_peer.into_values().flat_map(tightest).collect()
-}
 
-fn lane_view(lane: &Lane, window: usize, acks: &Acks<'_>, clocks: &Clocks) -> LaneView {
-    let traces: Vec<&Trace> = lane.newest().take(window).collect();
-    let census: Vec<&Census> = lane.ledger.census().collect();
-    let glass = traces
-        .iter()
-        .flat_map(|trace| {
+    /// The samples of the window, of the robot that is watched.
+    fn in_window<'a>(&self, lane: &'a GatheredLane) -> Vec<&'a Sample> {
+        let from_ms = self.start_ms();
+        let whose = lane.samples.robots.whose(self.watch.robot.as_deref());
+        let is_watched = |sample: &&Sample| whose.is(sample) && self.axis.of(sample) >= from_ms;
+        let mut found: Vec<&Sample> = lane.samples.iter().filter(is_watched).collect();
+        // What a series is worth depends on its order, and records come as messages end.
+        found.sort_by_key(|sample| self.axis.ns(sample));
+        found
+    }
+
+    fn course(&self, lane: &GatheredLane, in_window: &[&Sample]) -> Vec<CourseView> {
+        let first = lane.samples.iter().map(|sample| self.axis.of(sample)).min();
+        let width = width_ms(self.watch.window, self.now_ms - first.unwrap_or(self.now_ms));
+        // Whose message it was that is missing, nobody knows.
+        let ros_lost = lane.ros_lost.iter().filter(|_| self.watch.robot.is_none()).copied();
+        course(&lane.info.name, width, in_window.iter().copied(), &self.axis, ros_lost)
+    }
+
+    fn report(
+        &self,
+        lane: &GatheredLane,
+        series: &Series<'_>,
+        acks: &Acks<'_>,
+        clocks: &Clocks,
+    ) -> (LaneReport, GlassCounts) {
+        let census = lane.census();
+        let mut counts = GlassCounts::default();
+        let mut glass = Vec::new();
+        for trace in &lane.newest {
+            let whole = trace.stamps.get(Hop::WebAcked).is_some();
             let of_trace = acks.get(&trace.id).map(Vec::as_slice).unwrap_or_default();
-            let parts = match of_trace {
-                [] => Decomposition::default(),
-                _ => decompose(trace, &census, clocks).unwrap_or_default(),
-            };
-            let glass = |(ack, push): &&Ack| Glass::of(ack, *push, Some((trace, &parts)), clocks);
-            of_trace.iter().map(glass).collect::<Vec<_>>()
-        })
-        .collect();
-    let data = LaneData { info: lane.info.clone(), traces, glass, census, clocks };
-    // Several times a second: no leg is looked at for modes.
-    let wanted = Wanted { modes_of_legs: false, ..Wanted::default() };
-    let report = figures(&data, lane.ledger.ledger_now(), &wanted);
+            counts.delivered += usize::from(whole);
+            counts.received += usize::from(whole && !of_trace.is_empty());
+            let painted = of_trace.iter().any(|(ack, _)| ack.painted.is_some());
+            counts.painted += usize::from(whole && painted);
+            if of_trace.is_empty() {
+                continue;
+            }
+            let parts = decompose(trace, &census, clocks).unwrap_or_default();
+            let view = |(ack, push): &&Ack| Glass::of(ack, *push, Some((trace, &parts)), clocks);
+            glass.extend(of_trace.iter().map(view));
+        }
+        let traces = lane.newest.iter().map(|trace| &**trace).collect();
+        let data = LaneData { info: lane.info.clone(), traces, glass, census, clocks };
+        // Several times a second: no leg is looked at for modes.
+        let wanted = Wanted { modes_of_legs: false, limit_ns: self.settings.budget.total_ns };
+        let mut report = figures(&data, lane.ledger.clone(), &wanted);
+        for (row, summary) in &mut report.classes {
+            // Modes are looked for among the newest only.
+            let modes = summary.modes.take();
+            let all = Summary { modes, ..Summary::of_series(&series.row(*row)) };
+            *summary = if report.stability.unstable { all.without_quantiles() } else { all };
+        }
+        (report, counts)
+    }
+
+    fn robots(&self, lane: &GatheredLane) -> Vec<RobotView> {
+        let from_ms = self.start_ms();
+        let mut of_robot: BTreeMap<&str, OfRobot> = BTreeMap::new();
+        for sample in lane.samples.iter() {
+            let at = self.axis.of(sample);
+            let name = lane.samples.robots.name(sample);
+            if at < from_ms || name.is_empty() {
+                continue;
+            }
+            of_robot.entry(name).or_default().add(sample, at);
+        }
+        for census in &lane.census {
+            let of = of_robot.entry(&census.robot_id).or_default();
+            of.published = Some(of.published.unwrap_or(0) + census.published);
+        }
+        let view = |(robot, of): (&str, OfRobot)| of.view(&lane.info.name, robot);
+        of_robot.into_iter().map(view).collect()
+    }
+
+    fn latest(&self, acks: &Acks<'_>, clocks: &Clocks) -> Vec<MessageView> {
+        let of_lane = |lane: &GatheredLane| -> Vec<MessageView> {
+            let census = lane.census();
+            let newest = lane.newest.iter().take(LATEST);
+            newest.map(|trace| message(trace, &census, acks, clocks, &self.axis)).collect()
+        };
+        let mut latest: Vec<MessageView> = self.lanes.iter().flat_map(of_lane).collect();
+        latest.sort_by_key(|view| std::cmp::Reverse(view.at_ms));
+        latest.truncate(LATEST);
+        latest
+    }
+
+    fn slowest(&self, acks: &Acks<'_>, clocks: &Clocks) -> Vec<MessageView> {
+        let of_lane = |lane: &GatheredLane| -> Vec<MessageView> {
+            let census = lane.census();
+            let slowest = lane.slowest.iter();
+            slowest.map(|trace| message(trace, &census, acks, clocks, &self.axis)).collect()
+        };
+        let mut slowest: Vec<MessageView> = self.lanes.iter().flat_map(of_lane).collect();
+        slowest.sort_by_key(|view| std::cmp::Reverse(view.total_ns));
+        slowest.truncate(SLOWEST);
+        slowest
+    }
+
+    fn clocks(&self, clocks: &Clocks) -> Vec<ClockReport> {
+        let few = self.lanes.iter().flat_map(|lane| lane.newest.iter().take(FOR_CLOCKS));
+        let census = self.lanes.iter().flat_map(|lane| {
+            lane.census.iter().map(|census| (lane.info.name.clone(), census.clone()))
+        });
+        let lanes = self.lanes.iter().map(|lane| (lane.info.name.clone(), lane.info.clone()));
+        let data = Dataset {
+            lanes: lanes.collect(),
+            traces: few.map(|trace| Trace::clone(trace)).collect(),
+            census: census.collect(),
+            clients: self.acks.iter().map(|(ack, _)| ack.clone()).collect(),
+            peers: self.peers.clone(),
+            ..Dataset::default()
+        };
+        clock_reports(&data, clocks, &self.tracker)
+    }
+}
+
+/// The messages of the window that went the whole way, in the order of their takes.
+struct Series<'a> {
+    of: Vec<(&'a str, Times)>,
+}
+
+/// Shares at which a distribution is told, in thousandths, beside every fiftieth: its tail.
+const TAIL: [u32; 5] = [950, 990, 995, 998, 999];
+
+impl<'a> Series<'a> {
+    fn of(lane: &'a GatheredLane, in_window: &[&Sample]) -> Self {
+        let robots = &lane.samples.robots;
+        let of = in_window.iter().filter_map(|sample| Some((robots.name(sample), sample.times?)));
+        Self { of: of.collect() }
+    }
+
+    fn row(&self, row: Row) -> Vec<(&'a str, Ns)> {
+        let time = |times: &Times| match row {
+            Row::Ai => times.ai,
+            Row::Transport => times.transport,
+            Row::Overhead => times.overhead,
+            Row::Communication => times.total - times.ai,
+            Row::Total => times.total,
+        };
+        self.of.iter().map(|(robot, times)| (*robot, time(times))).collect()
+    }
+
+    /// The distribution of a row: (share, at most so long). Each share is one that so many
+    /// messages can tell.
+    #[expect(clippy::cast_precision_loss, reason = "a share is a float")]
+    fn distribution(&self, row: Row) -> Vec<(f64, Ns)> {
+        let mut sorted: Vec<Ns> = self.row(row).into_iter().map(|(_, ns)| ns).collect();
+        sorted.sort_unstable();
+        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+        let n = sorted.len();
+        let told = |thousandths: &u32| u64::from(*thousandths) * n as u64 >= 1000;
+        let shares: BTreeSet<u32> = (1..50).map(|share| 20 * share).chain(TAIL).collect();
+        let mut points = vec![(1.0 / n as f64, *least)];
+        for thousandths in shares.into_iter().filter(told) {
+            let is_told = u64::from(1000 - thousandths) * n as u64 >= 1000;
+            if let Some(ns) = quantile(&sorted, thousandths).filter(|_| is_told) {
+                points.push((f64::from(thousandths) / 1000.0, ns));
+            }
+        }
+        points.push((1.0, *most));
+        points.dedup_by(|b, a| b.0 <= a.0);
+        points
+    }
+}
+
+/// What is told of a robot.
+#[derive(Default)]
+struct OfRobot {
+    published: Option<u64>,
+    taken: usize,
+    totals: Vec<Ns>,
+    span_ms: Option<(i64, i64)>,
+}
+
+impl OfRobot {
+    fn add(&mut self, sample: &Sample, at_ms: i64) {
+        self.taken += 1;
+        self.totals.extend(sample.times.map(|times| times.total));
+        let (first, last) = self.span_ms.unwrap_or((at_ms, at_ms));
+        self.span_ms = Some((first.min(at_ms), last.max(at_ms)));
+    }
+
+    /// Nothing is told of one that has neither published nor been heard of in the window.
+    #[expect(clippy::cast_precision_loss, reason = "a rate is a float")]
+    fn view(mut self, lane: &str, robot: &str) -> RobotView {
+        self.totals.sort_unstable();
+        let span = self.span_ms.map(|(first, last)| last - first).filter(|span| *span > 0);
+        RobotView {
+            lane: lane.to_owned(),
+            robot_id: robot.to_owned(),
+            published: self.published,
+            taken: self.taken,
+            delivered: self.totals.len(),
+            rate_hz: span.map(|span| (self.taken - 1) as f64 * 1000.0 / span as f64),
+            p50_ns: quantile(&self.totals, 500),
+            p99_ns: quantile(&self.totals, 990),
+            last_ms: self.span_ms.map(|(_, last)| last),
+        }
+    }
+}
+
+/// One message that is kept, by the clocks of its neighbours.
+pub(crate) fn one(store: &Store, id: TraceId) -> Option<MessageView> {
+    let (lane, trace) = store.message(id)?;
+    let newer = lane.newest().take_while(|other| other.id != id).count();
+    let around = lane.newest().skip(newer.saturating_sub(AROUND)).take(2 * AROUND + 1);
+    let around: Vec<&Trace> = around.map(|trace| &**trace).collect();
+    let peers = peers_near(around.iter().copied(), store.peers());
+    let clocks = Clocks::of(around, peers);
+    let mut acks = Acks::new();
+    acks.insert(id, store.acks().filter(|(ack, _)| ack.id == id).collect());
+    let census: Vec<&Census> = lane.ledger.census().collect();
+    Some(message(trace, &census, &acks, &clocks, &store.axis))
+}
+
+fn lane_view(
+    report: LaneReport,
+    series: &Series<'_>,
+    glass: GlassCounts,
+    newest: usize,
+) -> LaneView {
+    let name_of = |row: Row| row.name().to_owned();
     LaneView {
         name: report.name,
         qos: report.qos,
         transport: report.transport,
         ledger: report.ledger,
-        classes: report
-            .classes
-            .into_iter()
-            .map(|(row, summary)| (row.name().to_owned(), summary))
-            .collect(),
-        legs: report
-            .legs
-            .into_iter()
-            .map(|(leg, figures)| (leg.name().to_owned(), figures))
-            .collect(),
+        classes: report.classes.into_iter().map(|(row, of)| (name_of(row), of)).collect(),
+        distribution: Row::ALL.map(|row| (name_of(row), series.distribution(row))).into(),
+        newest,
+        glass,
         spans: report.spans.into_iter().map(|(span, of)| (span.to_owned(), of)).collect(),
-        distribution: BTreeMap::new(),
-        newest: window,
-        glass: GlassCounts::default(),
+        legs: report.legs.into_iter().map(|(leg, of)| (leg.name().to_owned(), of)).collect(),
         stability: report.stability,
         breakdown: report.breakdown,
         variance_shares: report.variance_shares,
@@ -163,7 +323,8 @@ fn message(
     census: &[&Census],
     acks: &Acks<'_>,
     clocks: &Clocks,
-) -> (Ns, MessageView) {
+    axis: &Axis,
+) -> MessageView {
     let (parts, defect) = match decompose(trace, census, clocks) {
         Ok(parts) => (parts, None),
         Err(defect) => (Decomposition::default(), Some(defect.to_string())),
@@ -177,13 +338,12 @@ fn message(
             paint_ns: glass.paint_ns,
         }
     });
-    let taken = trace.stamps.get(Hop::Taken).map_or(0, |stamp| stamp.ns);
-    let view = MessageView {
+    MessageView {
         trace_id: trace.id.to_string(),
         lane: trace.lane.clone(),
         robot_id: trace.robot_id.clone(),
         sequence: trace.sequence,
-        at_ms: 0,
+        at_ms: axis.at_ms(trace),
         outcome: trace.outcome.to_string(),
         detail: trace.detail.clone().or(defect),
         total_ns: parts.pipeline_ns,
@@ -197,8 +357,7 @@ fn message(
             })
             .collect(),
         glass: glass.collect(),
-    };
-    (taken, view)
+    }
 }
 
 #[cfg(test)]

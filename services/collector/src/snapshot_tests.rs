@@ -1,5 +1,11 @@
 use super::*;
-use crate::told::Told;
+use crate::gather::{PEERS, Settings};
+use crate::samples::tests::trace;
+use crate::store::Keep;
+use crate::told::{Told, What};
+use hopwatch_analysis::Budget;
+use hopwatch_model::{ClockId, PeerExchange};
+use hopwatch_wire::feed::{Watch, Window};
 
 const S: Ns = 1_000_000_000;
 
@@ -20,7 +26,7 @@ fn answer(peer: &str, near: &str, at: Ns, way: Ns) -> PeerExchange {
 fn messages(count: i64) -> Vec<Trace> {
     let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
     let trace = text.lines().find_map(|line| match Told::read(line).unwrap().what {
-        crate::told::What::Trace(trace) => Some(*trace),
+        What::Trace(trace) => Some(*trace),
         _ => None,
     });
     let trace = trace.unwrap();
@@ -39,12 +45,11 @@ fn messages(count: i64) -> Vec<Trace> {
 #[test]
 fn answers_reach_as_far_as_the_messages() {
     let traces = messages(1_000);
-    let in_window: HashMap<TraceId, &Trace> = traces.iter().map(|t| (t.id, t)).collect();
     let answers: Vec<PeerExchange> = (0..20_000)
         .rev()
         .map(|i| answer("a", "gateway", (i - 5_000) * S / 10, S / 1_000))
         .collect();
-    let found = peers_near(&in_window, answers.iter());
+    let found = peers_near(traces.iter(), answers.iter());
     let ages: Vec<Ns> = found.iter().map(|e| e.near_received).collect();
     let (first, last) = (ages.iter().min().unwrap(), ages.iter().max().unwrap());
     assert!((-60 * S..-58 * S).contains(first), "{first}");
@@ -57,7 +62,6 @@ fn answers_reach_as_far_as_the_messages() {
 #[test]
 fn thinned_answers_are_the_tightest_of_each_responder() {
     let traces = messages(1_000);
-    let in_window: HashMap<TraceId, &Trace> = traces.iter().map(|t| (t.id, t)).collect();
     // Two that take turns; each tenth of one is fast. And one of another gateway's clock.
     let answers: Vec<PeerExchange> = (0..20_000)
         .map(|i| {
@@ -66,12 +70,170 @@ fn thinned_answers_are_the_tightest_of_each_responder() {
         })
         .chain((0..100).map(|i| answer("c", "elsewhere", i * S, 1)))
         .collect();
-    let found = peers_near(&in_window, answers.iter());
+    let found = peers_near(traces.iter(), answers.iter());
     let of = |peer: &str| found.iter().filter(|e| e.peer == peer).count();
     assert_eq!((of("a"), of("b"), of("c")), (2_500, 2_500, 0));
     let fast = found.iter().filter(|e| e.near_received - e.near_sent == 1_000).count();
     assert_eq!(fast, 1_000, "none of the fast ones is left out");
     // Few are all taken, and without messages there is nothing to relate.
-    assert_eq!(peers_near(&in_window, answers.iter().take(100)).len(), 100);
-    assert!(peers_near(&HashMap::new(), answers.iter()).is_empty());
+    assert_eq!(peers_near(traces.iter(), answers.iter().take(100)).len(), 100);
+    assert!(peers_near(std::iter::empty(), answers.iter()).is_empty());
+}
+
+/// A store with two lanes of messages a tenth of a second apart, ten robots in turn.
+fn store(messages: u64) -> Store {
+    let mut store = Store::new(Keep { messages: 500, samples: 100_000 }, "run".to_owned());
+    for number in 0..messages {
+        let at = Ns::try_from(number).unwrap() * S / 10;
+        let mut trace = trace(number, at, &format!("robot_{:03}", number % 10));
+        trace.lane = ["best-effort", "reliable"][usize::try_from(number % 2).unwrap()].to_owned();
+        trace.publication_sequence = Some(number / 2);
+        let moved = i64::try_from(number).unwrap() * 1_000;
+        let gateway = ClockId::new("gateway");
+        for (hop, after) in [
+            (Hop::Started, 10_000),
+            (Hop::AiSent, 20_000),
+            (Hop::AiAnswered, 5_000_000 + moved),
+            (Hop::WebSent, 5_010_000 + moved),
+            (Hop::WebAcked, 5_600_000 + moved),
+        ] {
+            trace.stamps.set(hop, &gateway, at + after);
+        }
+        let told =
+            Told { origin: ("gateway-1".into(), number + 1), what: What::Trace(Box::new(trace)) };
+        assert!(store.take(told));
+    }
+    store
+}
+
+fn shown(store: &Store, watch: Watch) -> Snapshot {
+    let settings = Settings { newest: 100, budget: Budget::default() };
+    Gathered::of(store, watch, settings).snapshot()
+}
+
+fn lanes(snapshot: &Snapshot) -> Vec<&LaneView> {
+    let lanes = snapshot.parts.iter().filter_map(|part| match part {
+        Part::Lane { lane } => Some(&**lane),
+        _ => None,
+    });
+    lanes.collect()
+}
+
+#[test]
+fn a_run_is_all_messages_and_its_legs_those_of_the_newest() {
+    let store = store(2_000);
+    let whole = shown(&store, Watch { window: Window::Run, robot: None });
+    let all = lanes(&whole);
+    assert_eq!(all.len(), 2);
+    for lane in &all {
+        assert_eq!(lane.classes["total"].n, 1_000);
+        assert_eq!(lane.ledger.delivered, 1_000);
+        assert_eq!(lane.legs["queue"].summary.n, 100);
+        let shares = &lane.distribution["total"];
+        assert!(shares.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{shares:?}");
+        assert_eq!(
+            shares.last().map(|s| (s.0, Some(s.1))),
+            Some((1.0, lane.classes["total"].max_ns))
+        );
+        let p50 = shares.iter().find(|(share, _)| (share - 0.5).abs() < 1e-9).map(|s| s.1);
+        assert_eq!(p50, lane.classes["total"].p50_ns);
+    }
+    // Even numbers are of the first lane: 5.6 ms and a µs more for each number.
+    assert_eq!(all[0].classes["total"].max_ns, Some(5_600_000 + 1_998 * 1_000));
+    let slowest = whole.parts.iter().find_map(|part| match part {
+        Part::Slowest { messages } => Some(messages),
+        _ => None,
+    });
+    let totals: Vec<Option<Ns>> = slowest.unwrap().iter().map(|m| m.total_ns).collect();
+    let expected: Vec<Option<Ns>> =
+        (0..10).map(|i| Some(5_600_000 + (1_999 - i) * 1_000)).collect();
+    assert_eq!(totals, expected);
+}
+
+#[test]
+fn a_window_and_a_robot_leave_out_the_others() {
+    let store = store(2_000);
+    // The records came at once, so the newest take is now and the first one 200 s ago.
+    let minute = shown(&store, Watch { window: Window::Minute, robot: None });
+    let n = lanes(&minute)[0].classes["total"].n;
+    assert!((290..=301).contains(&n), "{n}");
+    let of_one = Watch { window: Window::Run, robot: Some("robot_003".to_owned()) };
+    let one = shown(&store, of_one.clone());
+    assert_eq!(one.watch, of_one);
+    let n: Vec<usize> = lanes(&one).iter().map(|lane| lane.classes["total"].n).collect();
+    assert_eq!(n, [0, 200], "odd ones are of the second lane");
+    let bins = one.parts.iter().filter_map(|part| match part {
+        Part::Course(course) => Some(course.bins.iter().map(|bin| bin.n).sum::<usize>()),
+        _ => None,
+    });
+    assert_eq!(bins.sum::<usize>(), 200);
+    let nobody = shown(&store, Watch { window: Window::Run, robot: Some("nobody".to_owned()) });
+    assert!(lanes(&nobody).iter().all(|lane| lane.classes["total"].n == 0));
+}
+
+#[test]
+fn robots_are_told_with_their_rates() {
+    let store = store(2_000);
+    let run = shown(&store, Watch { window: Window::Run, robot: None });
+    let robots = run.parts.iter().find_map(|part| match part {
+        Part::Robots { robots } => Some(robots),
+        _ => None,
+    });
+    let robots = robots.unwrap();
+    assert_eq!(robots.len(), 10);
+    let first = &robots[0];
+    assert_eq!((first.robot_id.as_str(), first.taken, first.delivered), ("robot_000", 200, 200));
+    assert!((first.rate_hz.unwrap() - 1.0).abs() < 0.01, "{first:?}");
+}
+
+#[test]
+fn one_message_is_found_while_it_is_kept() {
+    let store = store(2_000);
+    let found = one(&store, TraceId(1_999_u128.to_be_bytes())).unwrap();
+    assert_eq!((found.sequence, found.total_ns), (found.sequence, Some(5_600_000 + 1_999_000)));
+    assert!(one(&store, TraceId([9; 16])).is_none());
+    assert!(one(&store, TraceId(3_u128.to_be_bytes())).is_none(), "500 of a lane are kept");
+}
+
+/// The gateway's word that it has taken so many, finished them, and missed others.
+fn counters(number: u64, taken: u64, missed: u64) -> Told {
+    let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
+    let line = text.lines().find(|line| line.contains(r#""kind":"gateway""#)).unwrap();
+    let mut word: serde_json::Value = serde_json::from_str(line).unwrap();
+    word["source"] = "gateway-1".into();
+    word["number"] = number.into();
+    word["lane"] = "reliable".into();
+    word["last"] = false.into();
+    word["taken"] = taken.into();
+    word["finished"] = taken.into();
+    word["missed"] = missed.into();
+    Told::read(&word.to_string()).unwrap()
+}
+
+#[test]
+fn losses_in_ros_stand_where_they_were_noticed_and_are_taken_back() {
+    let mut store = Store::new(Keep { messages: 500, samples: 500 }, "run".to_owned());
+    let mut number = 0;
+    let mut take = |store: &mut Store, sequences: &[u64], missed: u64| {
+        for sequence in sequences {
+            number += 1;
+            let at = Ns::try_from(*sequence).unwrap() * S / 10;
+            let mut trace = trace(*sequence, at, "robot_001");
+            trace.lane = "reliable".to_owned();
+            trace.gateway = "gateway-1".to_owned();
+            trace.publication_sequence = Some(*sequence);
+            let what = What::Trace(Box::new(trace));
+            assert!(store.take(Told { origin: ("gateway-1".into(), 2 * number), what }));
+            assert!(store.take(counters(2 * number + 1, number, missed)));
+        }
+        store.look_for_losses();
+        store.lanes["reliable"].ros_lost.iter().map(|(_, n)| n).sum::<u64>()
+    };
+    assert_eq!(take(&mut store, &[1, 2, 3, 4], 0), 0);
+    assert_eq!(take(&mut store, &[15, 16], 10), 10, "5 to 14 are missing");
+    assert_eq!(take(&mut store, &[9], 9), 9, "it came after all");
+    let seen = store.lanes["reliable"].ros_lost.len();
+    store.begin_looking();
+    assert_eq!(take(&mut store, &[17], 9), 9, "nothing new");
+    assert_eq!((seen, store.lanes["reliable"].ros_lost.len()), (1, 1));
 }

@@ -1,12 +1,14 @@
 //! What the collector knows.
 
+use crate::lane::{Kept, Lane};
+use crate::samples::Axis;
 use crate::told::{Origin, Told, What};
-use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
+use hopwatch_analysis::{GlassTracker, LaneInfo};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, PeerExchange, Probe,
     Trace, TraceId,
 };
-use hopwatch_wire::feed::RunState;
+use hopwatch_wire::feed::{EventView, RunState};
 use hopwatch_wire::record::{
     ClientRecord, Entry, EventRecord, GoneRecord, PeerRecord, Record, TraceRecord,
 };
@@ -25,9 +27,18 @@ const OWN_EVENTS: u64 = 100;
 /// Entries of one source that may arrive out of order before the gap is taken for good.
 const OUT_OF_ORDER: usize = 100_000;
 
+/// How much is kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    /// Messages of a lane, whole.
+    pub(crate) messages: usize,
+    /// Messages of all lanes, of which only the figures of their classes are kept.
+    pub(crate) samples: usize,
+}
+
 /// Everything the collector knows.
 pub(crate) struct Store {
-    keep: usize,
+    keep: Keep,
     pub(crate) run_id: String,
     pub(crate) started: Instant,
     /// Of records that are only here: an archive knows them itself.
@@ -41,7 +52,11 @@ pub(crate) struct Store {
     peers: VecDeque<(Origin, PeerExchange)>,
     /// Shadow probes, the newest.
     probes: VecDeque<(Origin, Probe)>,
-    tracker: GlassTracker,
+    pub(crate) tracker: GlassTracker,
+    /// Where messages lie in time.
+    pub(crate) axis: Axis,
+    /// Of all lanes.
+    samples: usize,
     broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
     pub(crate) events: VecDeque<Happened>,
     /// This start of the collector, and what it has told itself.
@@ -59,23 +74,11 @@ pub(crate) struct Happened {
     origin: Origin,
 }
 
-/// One lane.
-#[derive(Default)]
-pub(crate) struct Lane {
-    pub(crate) info: LaneInfo,
-    pub(crate) ledger: LedgerBuilder,
-    kept: VecDeque<Kept>,
-    /// The account of those that were kept once.
-    gone: LedgerBuilder,
-    not_kept: u64,
-}
-
-/// A trace that is kept.
-struct Kept {
-    origin: Origin,
-    trace: Trace,
-    /// Not a message that was taken before.
-    fresh: bool,
+impl Happened {
+    pub(crate) fn view(&self) -> EventView {
+        let EventRecord { event: kind, text } = self.event.clone();
+        EventView { at_ms: self.at_ms, kind, text }
+    }
 }
 
 /// Which entries of a source have been taken: all up to a number, and some beyond it.
@@ -121,7 +124,7 @@ pub struct Status {
 }
 
 impl Store {
-    pub(crate) fn new(keep: usize, run_id: String) -> Self {
+    pub(crate) fn new(keep: Keep, run_id: String) -> Self {
         let own = format!("collector-{}", uuid::Uuid::new_v4());
         Self {
             keep,
@@ -135,6 +138,8 @@ impl Store {
             peers: VecDeque::new(),
             probes: VecDeque::new(),
             tracker: GlassTracker::new(),
+            axis: Axis::default(),
+            samples: 0,
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
             own: (own.into(), 0),
@@ -156,26 +161,23 @@ impl Store {
         self.records += 1;
         let origin = told.origin;
         match told.what {
-            What::Trace(trace) => {
-                let keep = self.keep;
-                self.lane(&trace.lane).take(origin, *trace, keep);
-            }
+            What::Trace(trace) => self.put_trace(origin, *trace),
             What::Client(ack) => {
                 let push = self.tracker.observe(&ack);
                 self.acks.push_back((origin, (*ack, push)));
-                if self.acks.len() > self.keep {
+                if self.acks.len() > self.keep.messages {
                     self.acks.pop_front();
                 }
             }
             What::Peer(exchange) => {
                 self.peers.push_back((origin, *exchange));
-                if self.peers.len() > self.keep {
+                if self.peers.len() > self.keep.messages {
                     self.peers.pop_front();
                 }
             }
             What::Probe(probe) => {
                 self.probes.push_back((origin, *probe));
-                if self.probes.len() > self.keep {
+                if self.probes.len() > self.keep.messages {
                     self.probes.pop_front();
                 }
             }
@@ -189,6 +191,37 @@ impl Store {
                 }
             }
         }
+    }
+
+    fn put_trace(&mut self, origin: Origin, trace: Trace) {
+        let arrived = Ns::try_from(self.started.elapsed().as_nanos()).unwrap_or(Ns::MAX);
+        let keep = self.keep;
+        self.lane(&trace.lane);
+        if let Some(lane) = self.lanes.get_mut(&trace.lane) {
+            let before = lane.samples.len();
+            lane.take(origin, trace, keep.messages, arrived, &mut self.axis);
+            self.samples += lane.samples.len() - before;
+        }
+        while self.samples > keep.samples {
+            let longest = self.lanes.values_mut().max_by_key(|lane| lane.samples.len());
+            let Some(lane) = longest else { return };
+            let before = lane.samples.len();
+            if !lane.samples.forget() {
+                return;
+            }
+            self.samples -= before - lane.samples.len();
+        }
+    }
+
+    /// What is missing by now was missed before anybody looked.
+    pub(crate) fn begin_looking(&mut self) {
+        self.lanes.values_mut().for_each(Lane::begin_looking);
+    }
+
+    /// Looks at what was lost in ROS since the look before: nobody says when it was lost.
+    pub(crate) fn look_for_losses(&mut self) {
+        let now = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.lanes.values_mut().for_each(|lane| lane.look_for_losses(now));
     }
 
     fn learn(&mut self, source: &Arc<str>, record: &Record) {
@@ -331,7 +364,8 @@ impl Store {
         for Kept { origin: (source, number), trace, .. } in
             self.lanes.values().flat_map(|lane| &lane.kept)
         {
-            put(source, *number, Record::Trace(Box::new(TraceRecord::from(trace.clone()))));
+            let trace = Trace::clone(trace);
+            put(source, *number, Record::Trace(Box::new(TraceRecord::from(trace))));
         }
         for ((source, number), (ack, _)) in &self.acks {
             put(source, *number, Record::Client(Box::new(ClientRecord::from(ack))));
@@ -358,30 +392,17 @@ impl Store {
         self.probes.iter().rev().map(|(_, probe)| probe)
     }
 
-    /// The acknowledgements of these messages.
-    pub(crate) fn acks_of<'a>(
-        &'a self,
-        traces: &'a HashMap<TraceId, &Trace>,
-    ) -> impl Iterator<Item = &'a Ack> {
-        self.acks.iter().rev().map(|(_, ack)| ack).filter(|(ack, _)| traces.contains_key(&ack.id))
-    }
-}
-
-impl Lane {
-    /// The newest messages that are kept, newest first, without duplicates.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &Trace> {
-        self.kept.iter().rev().filter(|kept| kept.fresh).map(|kept| &kept.trace)
+    /// The acknowledgements, newest first.
+    pub(crate) fn acks(&self) -> impl Iterator<Item = &Ack> {
+        self.acks.iter().rev().map(|(_, ack)| ack)
     }
 
-    fn take(&mut self, origin: Origin, trace: Trace, keep: usize) {
-        let fresh = self.ledger.observe_trace(&trace);
-        self.kept.push_back(Kept { origin, trace, fresh });
-        if self.kept.len() > keep
-            && let Some(oldest) = self.kept.pop_front()
-        {
-            self.gone.observe_trace(&oldest.trace);
-            self.not_kept += 1;
-        }
+    /// A message that is kept, with its lane.
+    pub(crate) fn message(&self, id: TraceId) -> Option<(&Lane, &Arc<Trace>)> {
+        self.lanes.values().find_map(|lane| {
+            let trace = lane.newest().find(|trace| trace.id == id)?;
+            Some((lane, trace))
+        })
     }
 }
 

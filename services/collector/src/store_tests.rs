@@ -9,7 +9,7 @@ fn entries() -> Vec<Told> {
 
 #[test]
 fn the_same_entry_twice_is_taken_once() {
-    let mut store = Store::new(10, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 10, samples: 10 }, "run".to_owned());
     for entry in entries() {
         assert!(store.take(entry));
     }
@@ -26,11 +26,11 @@ fn the_same_entry_twice_is_taken_once() {
 
 #[test]
 fn what_is_kept_comes_back_as_it_was() {
-    let mut store = Store::new(10, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 10, samples: 10 }, "run".to_owned());
     for entry in entries() {
         assert!(store.take(entry));
     }
-    let mut again = Store::new(10, "run".to_owned());
+    let mut again = Store::new(Keep { messages: 10, samples: 10 }, "run".to_owned());
     for line in store.lines().lines() {
         assert!(again.take(Told::read(line).unwrap()));
     }
@@ -49,7 +49,7 @@ fn numbers_may_come_in_any_order() {
 
 #[test]
 fn beyond_what_is_kept_the_ledger_still_counts() {
-    let mut store = Store::new(1, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned());
     for entry in entries() {
         assert!(store.take(entry));
     }
@@ -59,11 +59,11 @@ fn beyond_what_is_kept_the_ledger_still_counts() {
 }
 #[test]
 fn what_is_gone_comes_back_as_an_account() {
-    let mut store = Store::new(1, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned());
     for entry in entries() {
         store.take(entry);
     }
-    let mut again = Store::new(1, "run".to_owned());
+    let mut again = Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned());
     for line in store.lines().lines() {
         again.take(Told::read(line).unwrap());
     }
@@ -74,7 +74,7 @@ fn what_is_gone_comes_back_as_an_account() {
 
 #[test]
 fn entries_come_back_as_their_source_numbered_them() {
-    let mut store = Store::new(10, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 10, samples: 10 }, "run".to_owned());
     for told in entries() {
         store.take(told);
     }
@@ -102,7 +102,7 @@ fn of_two_words_on_one_thing_the_later_one_stands() {
         ))
         .unwrap()
     };
-    let mut store = Store::new(10, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 10, samples: 10 }, "run".to_owned());
     assert!(store.take(counters(1, 5)) && store.take(counters(3, 7)));
     // Late, and old.
     assert!(store.take(counters(2, 6)));
@@ -113,7 +113,7 @@ fn of_two_words_on_one_thing_the_later_one_stands() {
 /// A gateway that starts again is another source, also in what is kept.
 #[test]
 fn each_start_of_a_gateway_keeps_its_name() {
-    let mut store = Store::new(1, "run".to_owned());
+    let mut store = Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned());
     for entry in entries() {
         store.take(entry);
     }
@@ -135,7 +135,7 @@ fn each_start_of_a_gateway_keeps_its_name() {
     }
     let ledger = &store.status().lanes["best-effort"];
     assert_eq!((ledger.published, ledger.duplicates, ledger.outcome_unknown), (4, 4, 0));
-    let mut again = Store::new(1, "run".to_owned());
+    let mut again = Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned());
     for line in dataset.lines() {
         again.take(Told::read(line).unwrap());
     }

@@ -257,9 +257,10 @@ p50_ns: number | null,
  */
 p99_ns: number | null, 
 /**
- * When its newest message was taken, in ms since the collector's start.
+ * When its newest message of the window was taken, in ms since the collector's start; `null`
+ * for none.
  */
-last_ms: number, };
+last_ms: number | null, };
 
 export type MeasuredRun = { 
 /**
