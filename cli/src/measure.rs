@@ -10,7 +10,9 @@ use crate::progress::Progress;
 use crate::report;
 use crate::run_file::{self, End, RunFile, UnderWay};
 use crate::settings::{self, Settings};
-use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
+use crate::stack::{
+    Addresses, Patience, Ports, Site, Stack, collector_args, make_folders, stop_robots,
+};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
 use hopwatch_kit::net::Token;
@@ -71,8 +73,8 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
         simulate: !up.no_sim,
         network: None,
         end_with_parent: false,
-        budget: Budget::default(),
-        // `up` shows, and judges nothing.
+        budget: settings.budget(&up.budget)?,
+        // `up` shows whether limits hold, and ends well all the same.
         judged: false,
     };
     measure(plan).await
@@ -132,10 +134,10 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let mut run = UnderWay::begin(out, file)?;
     let clock = Instant::now();
     let mut stack = Stack::default();
-    let database = run.out.join(files::DATABASE);
+    let keep = collector_args(&run.out.join(files::DATABASE), &plan.budget);
     let site = Site { environment: &ros, logs: &logs, namespaces: namespaces.as_ref() };
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &database) => starting,
+        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &keep) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
