@@ -68,6 +68,8 @@ pub(crate) struct Up {
     /// Choose free ports for the services, instead of 8000, 5000, 8001 and 8002
     #[arg(long)]
     pub(crate) any_ports: bool,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
     /// For a word on why there is none
     #[arg(long, hide = true)]
     pub(crate) loss: Option<String>,
@@ -179,7 +181,7 @@ pub(crate) struct Pipeline {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Limits for the exit code. One that isn't given is that of the configuration, or the default.
+/// Limits for the exit code, and for the live page. One that isn't given is that of the configuration, or the default.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[expect(clippy::struct_field_names, reason = "a field's name is its flag's")]
 pub(crate) struct BudgetArgs {

@@ -15,10 +15,10 @@ pub(crate) use result::report;
 use crate::args::Usage;
 use crate::interrupts::Interrupts;
 use crate::network::{can_be_had, sweep_and_say};
-use crate::run_file::RunFile;
 use anyhow::Context;
 use experiment::{Done, Experiment, Failed};
 use hopwatch_analysis::Arm;
+use hopwatch_folder::RunFile;
 use hopwatch_kit::service::exit;
 use plan::Plan;
 use progress::Progress;
@@ -227,7 +227,7 @@ fn folder(out: &Path) -> anyhow::Result<File> {
         return Err(at(&"it is not UTF-8").into());
     }
     std::fs::create_dir_all(out).map_err(|error| at(&error))?;
-    if crate::run_file::is_in(out) {
+    if hopwatch_folder::is_in(out) {
         return Err(at(&"it is the folder of a run").into());
     }
     let lock = File::create(out.join(LOCK)).map_err(|error| at(&error))?;

@@ -14,18 +14,15 @@ macro_rules! tell {
 mod args;
 mod child;
 mod compare;
-mod dataset;
 mod domain;
 mod environment;
 mod fetch;
-mod files;
 mod interrupts;
 mod measure;
 mod network;
 mod progress;
 mod report;
 mod respond;
-mod run_file;
 mod settings;
 mod stack;
 
@@ -61,6 +58,6 @@ fn main() -> ExitCode {
 
 fn failed(error: &anyhow::Error) -> ExitCode {
     tell!("hopwatch: {error:#}");
-    let usage = error.downcast_ref::<args::Usage>().is_some();
+    let usage = error.is::<args::Usage>() || error.is::<hopwatch_folder::NoRun>();
     ExitCode::from(if usage { exit::USAGE } else { exit::FAILED })
 }

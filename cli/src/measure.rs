@@ -3,16 +3,17 @@
 use crate::args::{Pipeline, Run, Up, Usage};
 use crate::environment::fingerprint;
 use crate::fetch::Collector;
-use crate::files;
 use crate::interrupts::Interrupts;
 use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
-use crate::run_file::{self, End, RunFile, UnderWay};
 use crate::settings::{self, Settings};
-use crate::stack::{Addresses, Patience, Ports, Site, Stack, make_folders, stop_robots};
+use crate::stack::{
+    Addresses, Patience, Ports, Site, Stack, collector_args, make_folders, stop_robots,
+};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
+use hopwatch_folder::{DATABASE, End, REPORT, RUN_FILE, RunFile, UnderWay};
 use hopwatch_kit::net::Token;
 use hopwatch_model::lane::LaneSpec;
 use std::io::Write;
@@ -71,8 +72,8 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
         simulate: !up.no_sim,
         network: None,
         end_with_parent: false,
-        budget: Budget::default(),
-        // `up` shows, and judges nothing.
+        budget: settings.budget(&up.budget)?,
+        // `up` shows whether limits hold, and ends well all the same.
         judged: false,
     };
     measure(plan).await
@@ -132,10 +133,10 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     let mut run = UnderWay::begin(out, file)?;
     let clock = Instant::now();
     let mut stack = Stack::default();
-    let database = run.out.join(files::DATABASE);
+    let keep = collector_args(&run.out.join(DATABASE), &plan.budget);
     let site = Site { environment: &ros, logs: &logs, namespaces: namespaces.as_ref() };
     let starting = tokio::select! {
-        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &database) => starting,
+        starting = stack.start(&plan.pipeline, &plan.lanes, plan.ports, &site, &keep) => starting,
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
@@ -321,7 +322,7 @@ fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
         let text = format!("{} is not UTF-8: choose another --out", out.display());
         return Err(Usage(text).into());
     }
-    if [files::REPORT, run_file::NAME, files::DATABASE].iter().any(|name| out.join(name).exists()) {
+    if [REPORT, RUN_FILE, DATABASE].iter().any(|name| out.join(name).exists()) {
         let text = format!(
             "{} holds a run already: choose another --out (`hopwatch report` reports it again)",
             out.display()

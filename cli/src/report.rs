@@ -2,12 +2,10 @@
 
 use crate::args::{Report, Usage};
 use crate::compare;
-use crate::dataset::Gathering;
-use crate::files;
-use crate::run_file::{End, RunFile};
 use anyhow::Context;
-use hopwatch_analysis::{Dataset, report, table};
+use hopwatch_analysis::{report, table};
 use hopwatch_archive::{ArchiveError, Reader};
+use hopwatch_folder::{DATABASE, End, Gathered, Gathering, ReportFiles, RunFile};
 use hopwatch_kit::service::exit;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -37,7 +35,7 @@ pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
 /// run. The same folder gives the same bytes.
 pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
     let run = RunFile::read(folder)?;
-    let Gathered { data, run_id, messages_not_kept } = gather(folder)?;
+    let (Gathered { data, messages_not_kept }, run_id) = gather(folder)?;
     let info = run.info(run_id, messages_not_kept);
     let report = report(&data, info, run.environment(), &run.budget());
     // Shown first: a folder that is gone must not take the summary with it.
@@ -45,7 +43,7 @@ pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
     if run.end() == End::NotYet {
         tell!("the run was not ended properly: this is what was stored of it");
     }
-    files::write(folder, &report, &data)?;
+    ReportFiles::of(&report, &data)?.write(folder)?;
     Ok(match (run.end(), report.exit_code()) {
         (End::Failed, _) => exit::FAILED,
         // A pipeline that delivered nothing or had no steady state is told by the code all the
@@ -55,20 +53,13 @@ pub(crate) fn make(folder: &Path) -> anyhow::Result<u8> {
     })
 }
 
-/// What the records of a run tell.
-pub(crate) struct Gathered {
-    pub(crate) data: Dataset,
-    run_id: String,
-    messages_not_kept: u64,
-}
-
-/// Reads all records of a run's folder.
-pub(crate) fn gather(folder: &Path) -> anyhow::Result<Gathered> {
+/// Reads all records of a run's folder; gives the run's id, too.
+pub(crate) fn gather(folder: &Path) -> anyhow::Result<(Gathered, String)> {
     let reader = open(folder)?;
     let mut gathering = Gathering::default();
-    reader.by_source(|line| gathering.take(line)).map_err(|error| at_fault(folder, error))?;
-    let (data, messages_not_kept) = gathering.end();
-    Ok(Gathered { data, run_id: reader.run_id().to_owned(), messages_not_kept })
+    let read = reader.by_source(|line| Ok(gathering.take(line)?));
+    read.map_err(|error| at_fault(folder, error))?;
+    Ok((gathering.end(), reader.run_id().to_owned()))
 }
 
 /// The records as NDJSON.
@@ -112,7 +103,7 @@ pub(crate) fn print(
 }
 
 fn open(folder: &Path) -> anyhow::Result<Reader> {
-    Reader::open(&folder.join(files::DATABASE)).map_err(|error| at_fault(folder, error.into()))
+    Reader::open(&folder.join(DATABASE)).map_err(|error| at_fault(folder, error.into()))
 }
 
 /// A folder that holds no records is named wrongly: that is a matter of usage.

@@ -162,11 +162,8 @@ fn check(lanes: &[LaneSpec], pipeline: &Pipeline, simulate: bool) -> Result<(), 
 }
 
 fn ns(name: &str, ms: f64) -> Result<i64, Usage> {
-    if !(ms.is_finite() && ms > 0.0 && ms < 1e9) {
-        return Err(Usage(format!("{name} must be a number of milliseconds above 0, not {ms}")));
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
-    Ok((ms * 1e6).round() as i64)
+    Budget::limit_ns(ms)
+        .ok_or_else(|| Usage(format!("{name} must be a number of milliseconds above 0, not {ms}")))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
 use crate::network::{Namespaces, Place, address_of};
+use hopwatch_analysis::Budget;
 use hopwatch_model::lane::LaneSpec;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -122,7 +123,7 @@ impl Stack {
         lanes: &[LaneSpec],
         ports: Ports,
         site: &Site<'_>,
-        database: &Path,
+        keep: &[String],
     ) -> anyhow::Result<Addresses> {
         let common = common(pipeline);
         let start = |name: &'static str, port: u16, own: &[String]| {
@@ -132,8 +133,7 @@ impl Stack {
             site.start(name, &args)
         };
         let services = &mut self.services;
-        let keep = [flag("database", database.display())];
-        let collector = listening(services, start("collector", ports.collector, &keep)?).await?;
+        let collector = listening(services, start("collector", ports.collector, keep)?).await?;
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let mut own = gateway_args(pipeline);
         own.extend(lanes_arg(lanes));
@@ -264,6 +264,19 @@ async fn stop_all(children: impl Iterator<Item = &mut Child>, patience: Duration
 fn common(pipeline: &Pipeline) -> Vec<String> {
     let file = pipeline.config.as_ref().map(|path| path.display().to_string());
     file.map(|file| vec![s("--config"), file]).unwrap_or_default()
+}
+
+/// Where the collector keeps records, and what its live page judges by.
+#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53 ns")]
+pub(crate) fn collector_args(database: &Path, budget: &Budget) -> Vec<String> {
+    let ms = |ns: i64| ns as f64 / 1e6;
+    vec![
+        flag("database", database.display()),
+        flag("budget-total-ms", ms(budget.total_ns)),
+        flag("budget-communication-ms", ms(budget.communication_ns)),
+        flag("budget-p99-ms", ms(budget.p99_total_ns)),
+        flag("budget-delivered", budget.min_delivered.unwrap_or(0.0)),
+    ]
 }
 
 fn ai_args(pipeline: &Pipeline) -> Vec<String> {

@@ -3,7 +3,6 @@
 use super::order::order;
 use super::plan::Plan;
 use crate::args::Usage;
-use crate::files;
 use anyhow::Context;
 use hopwatch_analysis::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, FailedTrial};
 use hopwatch_kit::service::exit;
@@ -303,7 +302,7 @@ impl Experiment {
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self).context("failed to write JSON")?;
         text.push('\n');
-        files::replace(&folder.join(NAME), &text)
+        Ok(hopwatch_folder::replace(&folder.join(NAME), &text)?)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::experiment::{Done, Experiment};
 use crate::args::Usage;
-use crate::files;
 use crate::report::{gather, print};
-use crate::run_file::RunFile;
 use anyhow::{Context, bail};
 use hopwatch_analysis::{
     Comparison, ExperimentPlan, Network, TrialFigures, compare_with, comparison_markdown,
     comparison_table,
 };
+use hopwatch_folder::{DATABASE, REPORT, RunFile, replace};
 use hopwatch_html::comparison_html;
 use hopwatch_kit::service::exit;
 use hopwatch_model::Outcome;
@@ -62,7 +61,7 @@ pub(super) fn figures(
     name: &str,
     folder: &Path,
 ) -> anyhow::Result<TrialFigures> {
-    let gathered = gather(&folder.join(name)).with_context(|| format!("trial {name}"))?;
+    let (gathered, _) = gather(&folder.join(name)).with_context(|| format!("trial {name}"))?;
     let lanes: Vec<&String> = gathered.data.lanes.keys().collect();
     let [lane] = lanes[..] else {
         bail!("trial {name} has {} lanes, where there must be one", lanes.len());
@@ -90,10 +89,10 @@ fn losses(
 
 /// How many messages a trial had delivered, whatever became of it; `None`: that can't be read.
 pub(super) fn delivered(folder: &Path) -> Option<u64> {
-    if !folder.join(files::DATABASE).exists() {
+    if !folder.join(DATABASE).exists() {
         return Some(0);
     }
-    let data = gather(folder).ok()?.data;
+    let data = gather(folder).ok()?.0.data;
     let delivered = data.traces.iter().filter(|trace| trace.outcome == Outcome::Delivered);
     u64::try_from(delivered.count()).ok()
 }
@@ -104,9 +103,9 @@ fn write_files(folder: &Path, comparison: &Comparison) -> anyhow::Result<()> {
     for (name, text) in [
         ("report.md", &comparison_markdown(comparison)),
         ("report.html", &comparison_html(comparison)),
-        (files::REPORT, &json),
+        (REPORT, &json),
     ] {
-        files::replace(&folder.join(name), text)?;
+        replace(&folder.join(name), text)?;
     }
     Ok(())
 }

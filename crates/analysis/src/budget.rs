@@ -80,6 +80,13 @@ pub struct BudgetReport {
 }
 
 impl Budget {
+    /// A limit that somebody gave in ms; `None` for what is no limit: it must be a number above 0,
+    /// and below 11 days.
+    pub fn limit_ns(ms: f64) -> Option<Ns> {
+        #[expect(clippy::cast_possible_truncation, reason = "it is bounded here")]
+        (ms > 0.0 && ms < 1e9).then(|| (ms * 1e6).round() as Ns)
+    }
+
     /// Judges the lanes.
     pub fn judge(&self, lanes: &[LaneReport]) -> BudgetReport {
         let checks: Vec<Check> = lanes.iter().flat_map(|lane| self.of_lane(lane)).collect();

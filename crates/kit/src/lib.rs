@@ -6,6 +6,7 @@ pub mod config;
 mod connection;
 pub mod logging;
 pub mod net;
+mod pages;
 pub mod service;
 pub mod shutdown;
 pub mod timer;

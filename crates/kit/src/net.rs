@@ -3,11 +3,12 @@
 use crate::config::Refused;
 pub use crate::connection::Limits;
 use crate::connection::{Connection, Gate};
+use crate::pages::keep_pages_out;
+pub use crate::pages::{AllowedOrigins, for_pages};
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::serve::Listener;
@@ -92,63 +93,6 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.0.is_some() { "Token(set)" } else { "Token(none)" })
     }
-}
-
-/// Whether a WebSocket may be opened by a page of this origin.
-///
-/// Browsers let any page open a WebSocket anywhere, and tell only by `Origin`. Allowed: no
-/// origin (no browser), a page of this machine by a name that no attacker can take (localhost,
-/// a loopback address), and the origins listed in `allowed`.
-fn origin_may(headers: &HeaderMap, allowed: &[String]) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let Ok(origin) = origin.to_str() else { return false };
-    if allowed.iter().any(|a| a == origin) {
-        return true;
-    }
-    origin.split_once("://").is_some_and(|(_, authority)| is_this_machine(authority))
-}
-
-/// Origins of pages elsewhere that may open a WebSocket, as a service's configuration lists them.
-#[derive(Clone, Debug, Default)]
-pub struct AllowedOrigins(Vec<String>);
-
-impl AllowedOrigins {
-    /// From a list separated by commas.
-    pub fn parse(list: &str) -> Self {
-        let origins = list.split(',').map(|origin| origin.trim().to_owned());
-        Self(origins.filter(|origin| !origin.is_empty()).collect())
-    }
-
-    /// The answer to a page whose origin may not connect; `None` when it may.
-    pub fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
-        let text = "pages of this origin may not connect (allowed_origins)\n";
-        (!origin_may(headers, &self.0)).then(|| (StatusCode::FORBIDDEN, text).into_response())
-    }
-}
-
-/// Whether `host[:port]` is this machine by a name that no attacker can take.
-fn is_this_machine(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split_once(']').map_or("", |(host, _)| host),
-        None => authority.split_once(':').map_or(authority, |(host, _)| host),
-    };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// Keeps web pages of elsewhere out of a service that listens on loopback: one can send a
-/// `POST` anywhere without asking (its `Origin` tells), and one whose own name resolves to
-/// 127.0.0.1 could read what is here (its `Host` tells).
-async fn keep_pages_out(request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    // HTTP/2 has the host in the URI.
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
-    let foreign_post = request.method() == Method::POST && !origin_may(headers, &[]);
-    if foreign_post || !host.is_none_or(is_this_machine) {
-        let text = "this service is for programs and pages of this machine\n";
-        return (StatusCode::FORBIDDEN, text).into_response();
-    }
-    next.run(request).await
 }
 
 /// Binds `address`; refuses an address beyond this machine unless there is a token.
@@ -304,34 +248,6 @@ mod tests {
         end.begin();
         drop(tcp);
         serving.await.unwrap().unwrap();
-    }
-
-    #[test]
-    fn only_pages_of_this_machine_and_listed_ones_may() {
-        let may = |origin: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ORIGIN, origin.parse().unwrap());
-            origin_may(&headers, &["https://robots.example".to_owned()])
-        };
-        for good in [
-            "http://localhost:3000",
-            "http://127.0.0.1",
-            "http://[::1]:3000",
-            "https://robots.example",
-        ] {
-            assert!(may(good), "{good}");
-        }
-        for bad in [
-            "http://evil.example",
-            "http://localhost.evil.example",
-            "http://127.0.0.1.evil.example:3000",
-            "null",
-            "http://10.0.0.1",
-            "https://robots.example.evil",
-        ] {
-            assert!(!may(bad), "{bad}");
-        }
-        assert!(origin_may(&HeaderMap::new(), &[]));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use axum::http::header;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use hopwatch_analysis::Budget;
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
@@ -69,14 +70,46 @@ hopwatch_kit::config! {
         max_viewers: usize = 64,
         /// Longest batch of records that is taken, in bytes
         max_body_bytes: usize = 16 << 20,
+        /// Limit for the mean pipeline total, in ms
+        budget_total_ms: f64 = 2000.0,
+        /// Limit for the mean communication, which is everything but AI, in ms
+        budget_communication_ms: f64 = 100.0,
+        /// Limit for the 99th percentile of the pipeline total, in ms
+        budget_p99_ms: f64 = 2000.0,
+        /// Delivered ÷ published, at least, 0 to 1; 0: not judged
+        budget_delivered: f64 = 0.0,
         /// Origins of pages elsewhere that may connect, separated by commas
         allowed_origins: String = String::new(),
+    }
+}
+
+impl Config {
+    /// What the live page and measured runs are judged by.
+    pub fn budget(&self) -> Result<Budget, Refused> {
+        let limit = |key: &str, ms: f64| {
+            Budget::limit_ns(ms).ok_or_else(|| {
+                Refused(format!("{key} must be a number of milliseconds above 0, not {ms}"))
+            })
+        };
+        let share = self.budget_delivered;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Refused(format!("budget_delivered must lie between 0 and 1, not {share}")));
+        }
+        Ok(Budget {
+            total_ns: limit("budget_total_ms", self.budget_total_ms)?,
+            communication_ns: limit("budget_communication_ms", self.budget_communication_ms)?,
+            p99_total_ns: limit("budget_p99_ms", self.budget_p99_ms)?,
+            min_delivered: (share > 0.0).then_some(share),
+        })
     }
 }
 
 /// What all parts of the service share.
 struct Shared {
     config: Config,
+    /// What the live page and measured runs are judged by.
+    #[expect(dead_code, reason = "the live page's verdict is not made yet")]
+    budget: Budget,
     allowed_origins: AllowedOrigins,
     /// Places for live pages.
     viewers: Arc<Semaphore>,
@@ -101,6 +134,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(config.keep_messages > 0, Refused("keep_messages must be at least 1".to_owned()));
     ensure!(config.window > 0, Refused("window must be at least 1".to_owned()));
     ensure!(config.archive_records > 0, Refused("archive_records must be at least 1".to_owned()));
+    let budget = config.budget()?;
     let token = Token::from_environment();
     let listener = net::bind(config.listen, &token).await?;
     let keep = Keep { messages: config.keep_messages, samples: config.keep_samples };
@@ -118,6 +152,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         store: Mutex::new(store),
         keeper,
         shutdown: shutdown.clone(),
+        budget,
         config,
     });
     let boards =
@@ -150,5 +185,25 @@ async fn dataset(State(shared): State<Arc<Shared>>) -> Response {
         None => (kind, shared.store().lines()).into_response(),
         Some(Ok(body)) => (kind, body).into_response(),
         Some(Err(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_budget_is_that_of_reports_and_others_name_their_key() {
+        assert_eq!(Config::default().budget().unwrap(), Budget::default());
+        let own = Config { budget_p99_ms: 1.5, budget_delivered: 0.99, ..Config::default() };
+        let budget = own.budget().unwrap();
+        assert_eq!((budget.p99_total_ns, budget.min_delivered), (1_500_000, Some(0.99)));
+        for bad in [f64::NAN, 0.0, -1.0, 1e9] {
+            let config = Config { budget_total_ms: bad, ..Config::default() };
+            let text = config.budget().unwrap_err().to_string();
+            assert!(text.contains("budget_total_ms"), "{text}");
+        }
+        let config = Config { budget_delivered: 1.1, ..Config::default() };
+        assert!(config.budget().unwrap_err().to_string().contains("budget_delivered"));
     }
 }

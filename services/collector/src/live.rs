@@ -214,6 +214,7 @@ mod tests {
     async fn further_viewers_are_refused_until_a_place_comes_back() {
         let shared = Arc::new(Shared {
             config: Config::default(),
+            budget: Config::default().budget().unwrap(),
             allowed_origins: AllowedOrigins::default(),
             viewers: Arc::new(Semaphore::new(2)),
             store: Mutex::new(Store::new(Keep { messages: 1, samples: 1 }, "run".to_owned())),

@@ -1,21 +1,21 @@
 //! Records as a dataset for the report.
 
-use anyhow::Context;
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, PeerExchange, Probe,
     Trace,
 };
-use hopwatch_wire::record::{Entry, Record};
+use hopwatch_wire::record::{BadRecord, Entry, Record};
 use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
 
 /// Events of one kind that a report shows.
 const EVENTS_OF_A_KIND: usize = 10;
 
 /// Records on their way into a dataset. They come by their source and number, so that the last
 /// word of a source is the one that stands.
-#[derive(Default)]
-pub(crate) struct Gathering {
+#[derive(Debug, Default)]
+pub struct Gathering {
     data: Dataset,
     lines: u64,
     broadcasters: BTreeMap<String, BroadcasterCounters>,
@@ -23,13 +23,36 @@ pub(crate) struct Gathering {
     events: BTreeMap<String, Vec<String>>,
 }
 
+/// What the records of a run tell.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// The records.
+    pub data: Dataset,
+    /// Messages that are no longer kept: in the account, and nowhere else.
+    pub messages_not_kept: u64,
+}
+
+/// A line that is no record.
+#[derive(Debug, Error)]
+#[error("record {number} can't be read")]
+pub struct BadLine {
+    /// Which line, from 1.
+    number: u64,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
 impl Gathering {
     /// Takes a line in.
-    pub(crate) fn take(&mut self, line: &str) -> anyhow::Result<()> {
+    pub fn take(&mut self, line: &str) -> Result<(), BadLine> {
         self.lines += 1;
-        let lines = self.lines;
-        let at = || format!("record {lines} can't be read");
-        let entry: Entry = serde_json::from_str(line).with_context(at)?;
+        let number = self.lines;
+        let taken = serde_json::from_str(line)
+            .map_err(Into::into)
+            .and_then(|entry| self.entry(entry).map_err(Into::into));
+        taken.map_err(|source| BadLine { number, source })
+    }
+
+    fn entry(&mut self, entry: Entry) -> Result<(), BadRecord> {
         let data = &mut self.data;
         match entry.record {
             Record::Lane(lane) => {
@@ -44,12 +67,10 @@ impl Gathering {
                 data.lanes.insert(lane.lane, info);
             }
             Record::Trace(record) => {
-                let trace = Trace::try_from(*record).with_context(at)?;
-                data.traces.push(Trace { gateway: entry.source, ..trace });
+                let trace = Trace { gateway: entry.source, ..Trace::try_from(*record)? };
+                data.traces.push(trace);
             }
-            Record::Client(record) => {
-                data.clients.push(ClientTrace::try_from(*record).with_context(at)?);
-            }
+            Record::Client(record) => data.clients.push(ClientTrace::try_from(*record)?),
             Record::Census(record) => {
                 data.census.push((record.lane.clone(), Census::from(record)));
             }
@@ -72,15 +93,15 @@ impl Gathering {
         Ok(())
     }
 
-    /// The dataset, and how many messages are no longer kept.
-    pub(crate) fn end(self) -> (Dataset, u64) {
+    /// What was told.
+    pub fn end(self) -> Gathered {
         let mut data = self.data;
         data.broadcasters = self.broadcasters.into_values().collect();
         data.pages = self.pages.into_values().flatten().collect();
         data.events =
             self.events.into_iter().flat_map(|(kind, texts)| newest(&kind, texts)).collect();
-        let not_kept = data.gone.iter().map(|(_, account)| account.messages()).sum();
-        (data, not_kept)
+        let messages_not_kept = data.gone.iter().map(|(_, account)| account.messages()).sum();
+        Gathered { data, messages_not_kept }
     }
 }
 
@@ -104,10 +125,10 @@ mod tests {
     #[test]
     fn records_become_a_dataset() {
         let mut gathering = Gathering::default();
-        for line in include_str!("../../crates/wire/fixtures/records-v1.ndjson").lines() {
+        for line in include_str!("../../wire/fixtures/records-v1.ndjson").lines() {
             gathering.take(line).unwrap();
         }
-        let (data, not_kept) = gathering.end();
+        let Gathered { data, messages_not_kept: not_kept } = gathering.end();
         assert_eq!((data.lanes.len(), data.traces.len(), data.clients.len()), (1, 4, 1));
         assert_eq!((data.census.len(), data.counters.len(), data.broadcasters.len()), (1, 2, 1));
         assert_eq!((data.events.len(), not_kept), (1, 7));
@@ -117,7 +138,8 @@ mod tests {
     fn a_line_that_is_no_record_is_named_by_its_number() {
         let mut gathering = Gathering::default();
         let error = gathering.take("{}").unwrap_err();
-        assert!(format!("{error:#}").starts_with("record 1 can't be read: "), "{error:#}");
+        assert_eq!(error.to_string(), "record 1 can't be read");
+        assert!(std::error::Error::source(&error).is_some());
     }
 
     #[test]

@@ -1,24 +1,28 @@
 //! run.json: what is known of a run beside its records, so that a report needs nothing else.
 
-use crate::args::Usage;
-use crate::files;
-use anyhow::Context;
+use crate::files::{self, FilesError};
 use hopwatch_analysis::{Budget, Network, RunInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// The file.
-pub(crate) const NAME: &str = "run.json";
+pub const RUN_FILE: &str = "run.json";
 /// Its schema.
 const SCHEMA: &str = "hopwatch.run/1";
 /// What a report says of a run that nobody ended: `hopwatch` or the machine died.
 const NOT_ENDED: &str = "the run was not ended properly";
 
+/// A folder that holds no run that can be read; what, where and why in a sentence.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct NoRun(String);
+
 /// What a run was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct RunFile {
+pub struct RunFile {
     schema: String,
     /// When it began, RFC 3339.
     started: String,
@@ -42,7 +46,7 @@ pub(crate) struct RunFile {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum End {
+pub enum End {
     /// Not yet, or nobody was left to say so.
     NotYet,
     /// In order.
@@ -67,7 +71,7 @@ struct Named {
 
 impl RunFile {
     /// A run that begins.
-    pub(crate) fn new(
+    pub fn new(
         started: String,
         environment: BTreeMap<String, String>,
         budget: &Budget,
@@ -93,15 +97,15 @@ impl RunFile {
     }
 
     /// Reads the one of a folder.
-    pub(crate) fn read(folder: &Path) -> Result<Self, Usage> {
-        let path = folder.join(NAME);
+    pub fn read(folder: &Path) -> Result<Self, NoRun> {
+        let path = folder.join(RUN_FILE);
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            Usage(format!(
+            NoRun(format!(
                 "failed to read {}: {error}; is this the folder of a run?",
                 path.display()
             ))
         })?;
-        let wrong = |what: String| Usage(format!("{} can't be read: {what}", path.display()));
+        let wrong = |what: String| NoRun(format!("{} can't be read: {what}", path.display()));
         // First the schema: of another one, nothing else is known.
         let named: Named = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if named.schema != SCHEMA {
@@ -112,7 +116,7 @@ impl RunFile {
     }
 
     /// For the report.
-    pub(crate) fn info(&self, id: String, messages_not_kept: u64) -> RunInfo {
+    pub fn info(&self, id: String, messages_not_kept: u64) -> RunInfo {
         let interrupted = match self.end {
             End::NotYet => Some(NOT_ENDED.to_owned()),
             End::InOrder | End::Failed => self.interrupted.clone(),
@@ -129,7 +133,7 @@ impl RunFile {
     }
 
     /// What it is judged by.
-    pub(crate) fn budget(&self) -> Budget {
+    pub fn budget(&self) -> Budget {
         Budget {
             total_ns: self.budget.total_ns,
             communication_ns: self.budget.communication_ns,
@@ -138,81 +142,87 @@ impl RunFile {
         }
     }
 
-    pub(crate) fn environment(&self) -> BTreeMap<String, String> {
+    /// Where it was measured.
+    pub fn environment(&self) -> BTreeMap<String, String> {
         self.environment.clone()
     }
 
-    pub(crate) fn network(&self) -> Option<&Network> {
+    /// The network that was made to lose packets, if one was.
+    pub fn network(&self) -> Option<&Network> {
         self.network.as_ref()
     }
 
     /// It ended in order, and nobody stopped it before.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.end == End::InOrder && self.interrupted.is_none()
     }
 
-    pub(crate) fn end(&self) -> End {
+    /// How it ended.
+    pub fn end(&self) -> End {
         self.end
     }
 
-    pub(crate) fn judged(&self) -> bool {
+    /// Whether anyone set the budget.
+    pub fn judged(&self) -> bool {
         self.judged
     }
 }
 
 /// Whether a folder is that of a run.
-pub(crate) fn is_in(folder: &Path) -> bool {
-    folder.join(NAME).exists()
+pub fn is_in(folder: &Path) -> bool {
+    folder.join(RUN_FILE).exists()
 }
 
 /// A run that is under way, and its file.
-pub(crate) struct UnderWay {
-    pub(crate) out: PathBuf,
+pub struct UnderWay {
+    /// Its folder.
+    pub out: PathBuf,
     file: RunFile,
     began: Instant,
 }
 
 impl UnderWay {
     /// Writes the file: from now on the folder can be reported, whatever happens.
-    pub(crate) fn begin(out: PathBuf, file: RunFile) -> anyhow::Result<Self> {
+    pub fn begin(out: PathBuf, file: RunFile) -> Result<Self, FilesError> {
         let run = Self { out, file, began: Instant::now() };
         run.write()?;
         Ok(run)
     }
 
     /// Time counts from now.
-    pub(crate) fn measure(&mut self) {
+    pub fn measure(&mut self) {
         self.began = Instant::now();
     }
 
     /// It still lives.
-    pub(crate) fn lives(&mut self) {
+    pub fn lives(&mut self) {
         self.set_duration();
         self.write_or_warn();
     }
 
     /// It has ended; written when everything else has, too.
-    pub(crate) fn end(&mut self, end: End, interrupted: Option<String>) {
+    pub fn end(&mut self, end: End, interrupted: Option<String>) {
         self.set_duration();
         self.file.end = end;
         self.file.interrupted = interrupted;
     }
 
     /// The network that it was measured on.
-    pub(crate) fn set_network(&mut self, network: Network) {
+    pub fn set_network(&mut self, network: Network) {
         self.file.network = Some(network);
     }
 
     /// What was stored is reported even if this can't be.
-    pub(crate) fn write_or_warn(&self) {
+    pub fn write_or_warn(&self) {
         if let Err(error) = self.write() {
-            tracing::warn!("{error:#}");
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(why, "{error}");
         }
     }
 
     /// Nothing was measured: the folder is free for another run.
-    pub(crate) fn discard(self) {
-        for name in [NAME, files::DATABASE, "records.db-wal", "records.db-shm"] {
+    pub fn discard(self) {
+        for name in [RUN_FILE, files::DATABASE, "records.db-wal", "records.db-shm"] {
             let _not_made_yet = std::fs::remove_file(self.out.join(name));
         }
     }
@@ -222,10 +232,10 @@ impl UnderWay {
         self.file.duration_ns = u64::try_from(ns).unwrap_or(u64::MAX);
     }
 
-    fn write(&self) -> anyhow::Result<()> {
-        let mut text = serde_json::to_string_pretty(&self.file).context("failed to write JSON")?;
+    fn write(&self) -> Result<(), FilesError> {
+        let mut text = serde_json::to_string_pretty(&self.file)?;
         text.push('\n');
-        files::replace(&self.out.join(NAME), &text)
+        files::replace(&self.out.join(RUN_FILE), &text)
     }
 }
 
@@ -264,7 +274,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("hopwatch-norun-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let said = |text: &str| {
-            std::fs::write(folder.join(NAME), text).unwrap();
+            std::fs::write(folder.join(RUN_FILE), text).unwrap();
             RunFile::read(&folder).unwrap_err().to_string()
         };
         for (text, word) in [
