@@ -108,7 +108,6 @@ impl Config {
 struct Shared {
     config: Config,
     /// What the live page and measured runs are judged by.
-    #[expect(dead_code, reason = "the live page's verdict is not made yet")]
     budget: Budget,
     allowed_origins: AllowedOrigins,
     /// Places for live pages.

@@ -73,8 +73,7 @@ fn make(shared: &Shared, boards: &Boards, woken: &Receiver<()>) {
     if let Err(error) = rustix::process::setpriority_process(own, NICE) {
         tracing::debug!("snapshots are made at the usual priority: {error}");
     }
-    let settings =
-        Settings { newest: shared.config.window, budget: hopwatch_analysis::Budget::default() };
+    let settings = Settings { newest: shared.config.window, budget: shared.budget };
     let pause = Duration::from_secs_f64(1.0 / shared.config.snapshots_hz);
     while !shared.shutdown.has_begun() {
         let begun = Instant::now();
