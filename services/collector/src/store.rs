@@ -1,5 +1,6 @@
 //! What the collector knows.
 
+use crate::measured::Measured;
 use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo, LedgerBuilder};
 use hopwatch_model::{
@@ -44,6 +45,7 @@ pub(crate) struct Store {
     tracker: GlassTracker,
     broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
     pub(crate) events: VecDeque<Happened>,
+    pub(crate) measured: Measured,
     /// This start of the collector, and what it has told itself.
     own: Origin,
 }
@@ -137,6 +139,7 @@ impl Store {
             tracker: GlassTracker::new(),
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
+            measured: Measured::new(),
             own: (own.into(), 0),
         }
     }
@@ -154,6 +157,7 @@ impl Store {
     /// Takes an entry in that is known to be new.
     pub(crate) fn put(&mut self, told: Told) {
         self.records += 1;
+        self.measured.observe(&told);
         let origin = told.origin;
         match told.what {
             What::Trace(trace) => {
@@ -254,6 +258,7 @@ impl Store {
 
     fn event(&mut self, origin: Origin, event: EventRecord) {
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.measured.observe_event(&event);
         // One kind must not push the others out.
         let alike = |known: &Happened| known.event.event == event.event;
         if self.events.iter().filter(|e| alike(e)).count() >= EVENTS_OF_A_KIND
