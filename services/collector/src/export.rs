@@ -74,7 +74,7 @@ fn so_far(shared: &Shared) -> anyhow::Result<(ReportFiles, String)> {
     info.messages_not_kept = messages_not_kept;
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     info.interrupted = Some(format!("the run went on: this is what was known at {now}"));
-    let id = info.id.chars().take(8).collect();
+    let id = format!("hopwatch-{}", info.id.chars().take(8).collect::<String>());
     let report = report(&data, info, environment, &shared.budget);
     Ok((ReportFiles::of(&report, &data)?, id))
 }

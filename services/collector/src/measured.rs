@@ -34,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Counters that arrive so long after the stop were made after it: the gateway holds records back
 /// for 0.2 s.
 const UNDER_WAY: Duration = Duration::from_millis(700);
+/// A gateway that said nothing for so long after the stop has nothing to tell, or is gone.
+const SILENCE: Duration = Duration::from_millis(1500);
 /// Runs that the feed shows.
 const SHOWN: usize = 20;
 /// Runs that a folder may hold: no page can fill the disk.
@@ -96,8 +98,13 @@ struct Heard {
     now: Option<GatewayCounters>,
     /// Messages of the run.
     taken: u64,
-    /// By the first counters after the stop, what was open then; and outcomes since.
-    after: Option<(u64, u64)>,
+    /// The first ones that were made after the stop, and how many outcomes came since.
+    after: Option<(GatewayCounters, u64)>,
+}
+
+/// Messages in its queue or with a worker.
+fn open(counters: &GatewayCounters) -> u64 {
+    counters.queued.saturating_add(counters.working)
 }
 
 impl Heard {
@@ -106,14 +113,32 @@ impl Heard {
         self.now.is_some() || self.taken > 0
     }
 
-    fn is_idle(&self) -> bool {
-        self.is_over() || self.after.is_some_and(|(open, _)| open == 0)
+    fn is_idle(&self, waited: Duration) -> bool {
+        self.is_over()
+            || self.after.as_ref().is_some_and(|(counters, _)| open(counters) == 0)
+            || waited >= SILENCE && self.is_quiet()
+    }
+
+    /// A gateway tells its counters when they have changed. It told none after the stop, and had
+    /// nothing on the way before.
+    fn is_quiet(&self) -> bool {
+        self.after.is_none() && self.newest().is_some_and(|counters| open(counters) == 0)
+    }
+
+    fn newest(&self) -> Option<&GatewayCounters> {
+        self.now.as_ref().or(self.before.as_ref())
     }
 
     /// Nothing that was open at the stop is open any more, if messages end in the order of their
     /// takes.
-    fn has_caught_up(&self) -> bool {
-        self.is_over() || self.after.is_some_and(|(open, since)| since >= open)
+    fn has_caught_up(&self, waited: Duration) -> bool {
+        self.is_idle(waited)
+            || self.after.as_ref().is_some_and(|(then, since)| *since >= open(then))
+    }
+
+    /// The counters next to its end.
+    fn at_the_end(&self) -> Option<&GatewayCounters> {
+        self.after.as_ref().map(|(counters, _)| counters).or(self.newest())
     }
 
     fn is_over(&self) -> bool {
@@ -258,7 +283,7 @@ impl Measured {
         if let Some(course) = &mut self.course {
             let heard = course.gateways.entry(key.clone()).or_default();
             if course.settling && heard.after.is_none() {
-                heard.after = Some((counters.queued.saturating_add(counters.working), 0));
+                heard.after = Some((counters.clone(), 0));
             }
             heard.now = Some(counters.clone());
         }
@@ -393,8 +418,9 @@ impl Measured {
         }
         // One that said nothing since the start may be long gone. One that said nothing since the
         // stop may still tell.
-        let of = |is: fn(&Heard) -> bool| {
-            course.gateways.values().filter(|heard| heard.is_part()).all(is)
+        let of = |is: fn(&Heard, Duration) -> bool| {
+            let mut part = course.gateways.values().filter(|heard| heard.is_part());
+            part.all(|heard| is(heard, waited))
         };
         let whole = |ledger: &LedgerBuilder| {
             let ledger = ledger.ledger(true);

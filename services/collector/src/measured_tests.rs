@@ -153,11 +153,29 @@ fn a_gateway_that_says_nothing_more_ended_without_a_word() {
     for sequence in [1, 3] {
         gateway.trace(m, sequence, mono_ns());
     }
+    gateway.open = 1;
+    gateway.counters(m);
     m.stop().unwrap();
     assert!(!m.is_settled(PATIENCE / 2) && m.is_settled(PATIENCE));
     let (_, ledger) = measure(m, &mut gateway);
     assert_eq!((ledger.lost_in_ros, ledger.outcome_unknown), (0, 1));
     assert!(ledger.notes.iter().any(|note| note.contains("without a word")), "{ledger:?}");
+}
+
+/// A gateway with nothing to do tells nothing.
+#[test]
+fn a_quiet_gateway_lives() {
+    let (mut measured, mut gateway) = (Measured::new(), Gateway::on(clock_id().as_str()));
+    let m = &mut measured;
+    gateway.lane(m);
+    gateway.counters(m);
+    m.start().unwrap();
+    gateway.trace(m, 1, mono_ns());
+    gateway.counters(m);
+    m.stop().unwrap();
+    assert!(!m.is_settled(UNDER_WAY) && m.is_settled(SILENCE));
+    let (_, ledger) = measure(m, &mut gateway);
+    assert!(ledger.reconciles && ledger.published == 1, "{ledger:?}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Heard {
     /// The counters of the run itself.
     fn counters(&self, gateway: &str, lane: &str, seen: u64) -> GatewayCounters {
         let none = GatewayCounters::default();
-        let now = self.now.as_ref().or(self.before.as_ref()).unwrap_or(&none);
+        let now = self.at_the_end().unwrap_or(&none);
         let before = self.before.as_ref().unwrap_or(&none);
         GatewayCounters {
             gateway: gateway.to_owned(),
@@ -142,8 +142,8 @@ impl Heard {
             missed: now.missed.saturating_sub(before.missed),
             message_lost: now.message_lost.saturating_sub(before.message_lost),
             records_dropped: now.records_dropped.saturating_sub(before.records_dropped),
-            // One that said nothing after the stop has ended without a word.
-            last: now.last || self.after.is_some(),
+            // One that said nothing after the stop, with messages on the way, ended without a word.
+            last: self.is_over() || self.after.is_some() || self.is_quiet(),
             ..GatewayCounters::default()
         }
     }
