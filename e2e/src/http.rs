@@ -15,6 +15,16 @@ pub fn post(address: SocketAddr, path: &str, body: &str) -> Result<(u16, String)
     ask(address, "POST", path, body)
 }
 
+/// The same for a page of this origin.
+pub fn post_from(
+    origin: &str,
+    address: SocketAddr,
+    path: &str,
+    body: &str,
+) -> Result<(u16, String), String> {
+    ask(address, "POST", &format!("{path} HTTP/1.0\r\norigin: {origin}\r\nx:"), body)
+}
+
 fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<(u16, String), String> {
     let patience = Duration::from_secs(5);
     let told = |error: std::io::Error| format!("{address}{path}: {error}");

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Row(BTreeMap<String, String>);
 
-/// All rows.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
+/// All rows of a file.
+///
+/// # Panics
+/// It is no CSV.
+pub fn rows(text: &str) -> Vec<Row> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     reader.deserialize().map(|row| Row(row.unwrap())).collect()
 }

@@ -3,7 +3,7 @@
 
 use crate::decompose::decompose;
 use crate::report::{Dataset, accounts};
-use hopwatch_model::{Census, Class, Hop, Ns, Outcome, Stamp, Trace};
+use hopwatch_model::{Class, Hop, Ns, Outcome, Stamp, Trace};
 use std::collections::BTreeMap;
 
 /// One message that was taken.
@@ -51,7 +51,7 @@ pub fn courses(data: &Dataset) -> Vec<Course> {
     let clocks = data.clocks();
     let of_lane = |(info, account): &(&crate::LaneInfo, crate::report::LaneAccount<'_>)| {
         let mut course = Course { lane: info.name.clone(), ..Course::default() };
-        let census: Vec<&Census> = account.ledger.census().collect();
+        let census = account.census();
         let taken = |trace: &Trace| trace.stamps.get(Hop::Taken).cloned();
         let Some(first) = account.fresh.iter().find_map(|trace| taken(trace)) else {
             return course;

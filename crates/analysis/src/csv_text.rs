@@ -4,7 +4,7 @@ use crate::decompose::decompose;
 use crate::glass::GlassTracker;
 use crate::report::{Dataset, accounts};
 use crate::units::plain;
-use hopwatch_model::{Census, Class, ClientTrace, Leg, Trace, TraceId};
+use hopwatch_model::{Class, ClientTrace, Leg, Trace, TraceId};
 use std::collections::BTreeMap;
 
 /// The legs that may reach over two clocks: for each, how far it may be off.
@@ -55,7 +55,7 @@ pub fn traces_csv(data: &Dataset) -> Result<String, csv::Error> {
         .iter()
         .flat_map(|(_, account)| account.fresh.iter().map(move |trace| (account, *trace)))
     {
-        let census: Vec<&Census> = account.ledger.census().collect();
+        let census = account.census();
         let parts = decompose(trace, &census, &clocks).unwrap_or_default();
         let taken = trace.stamps.get(hopwatch_model::Hop::Taken).map(|stamp| stamp.ns);
         let mut cells = vec![

@@ -55,6 +55,8 @@ pub struct LedgerBuilder {
     /// The gateways' clock.
     clock: String,
     ids: Ids,
+    /// Of a part of a run: the numbers of messages that are no part of it.
+    elsewhere: Option<BTreeMap<Writer, numbers::Numbers>>,
     duplicates: u64,
     duplicate_ids: u64,
     reordered: u64,
@@ -156,7 +158,11 @@ impl LedgerBuilder {
             }
         }
         let (writer, number) = Writer::of(trace);
-        let written = self.writers.entry(writer).or_default();
+        let elsewhere = self.elsewhere.as_mut();
+        let written = self.writers.entry(writer).or_insert_with_key(|writer| Written {
+            elsewhere: elsewhere.and_then(|all| all.remove(writer)).unwrap_or_default(),
+            ..Written::default()
+        });
         let number = number.unwrap_or_else(|| written.header_number(trace.sequence));
         // One that could not be read speaks for no robot.
         if !trace.robot_id.is_empty() {
@@ -186,6 +192,18 @@ impl LedgerBuilder {
         self.reordered += u64::from(trace.oddities.contains(&REORDERED));
         self.duplicate_ids += u64::from(!self.ids.is_new(&trace.message_id));
         true
+    }
+
+    /// The ledger is of a part of a run, and these messages are no part of it: their numbers are
+    /// missing in it, and nobody lost them. Told before any message.
+    ///
+    /// What was lost before the first message of the part and behind the last one is in no count.
+    /// A census is of the whole run: a part has none.
+    pub fn observe_elsewhere(&mut self, account: &Account) {
+        let all = self.elsewhere.get_or_insert_default();
+        for (writer, numbers) in account.numbers() {
+            all.entry(writer.clone()).or_default().merge(numbers);
+        }
     }
 
     /// A robot's own count; the largest of an instance stands.

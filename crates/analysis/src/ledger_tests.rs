@@ -383,3 +383,35 @@ fn newest_wins_and_every_drop_is_counted() {
     // The four before the first take are before the first number known.
     assert_eq!((l.lost_before_discovery, l.lost_in_ros, l.overwritten_in_history), (4, 36, 36));
 }
+
+/// Of a part of a run only its own messages count, and those of others are no holes in it.
+#[test]
+fn a_part_of_a_run_counts_its_own_messages() {
+    let mut others = LedgerBuilder::new();
+    // 12 was taken before its time, 18 after the part had ended; 5 was lost before.
+    for number in (1..=10).filter(|n| *n != 5).chain([12, 18, 22]) {
+        assert!(others.observe_trace(&told_by("g", number)));
+    }
+    let mut part = LedgerBuilder::new();
+    part.observe_elsewhere(&others.account());
+    // 15 is nowhere, and 9 comes a second time.
+    for number in [11, 13, 14, 16, 17, 19, 20] {
+        assert!(part.observe_trace(&told_by("g", number)), "{number}");
+    }
+    assert!(!part.observe_trace(&told_by("g", 9)));
+    part.observe_counters(&counters(8));
+    let ledger = part.ledger(true);
+    assert_eq!((ledger.published, ledger.delivered, ledger.lost_in_ros), (8, 7, 1));
+    assert_eq!(
+        (ledger.duplicates, ledger.published_source),
+        (1, PublishedSource::PublicationSequence)
+    );
+    assert!(ledger.reconciles && ledger.accounted() == ledger.published, "{ledger:?}");
+    assert!(ledger.notes.iter().any(|note| note.contains("a part of a run")), "{ledger:?}");
+    assert!(!ledger.notes.iter().any(|note| note.contains("census")), "{ledger:?}");
+
+    // One that was taken, and of which nobody told what became of it, is not lost in ROS.
+    part.observe_counters(&counters(9));
+    let ledger = part.ledger(true);
+    assert_eq!((ledger.lost_in_ros, ledger.outcome_unknown, ledger.reconciles), (0, 1, false));
+}

@@ -48,6 +48,11 @@ pub struct Dataset {
     pub pages: Vec<ClientCounters>,
     /// What else happened.
     pub events: Vec<Event>,
+    /// Of a part of a run: (lane, an account of messages that are no part of it). Of the census only
+    /// the schedules are used then: it counts the whole run.
+    pub around: Option<Vec<(String, Account)>>,
+    /// The run goes on: what has no outcome yet is on its way, and nobody lost it.
+    pub goes_on: bool,
 }
 
 impl Dataset {
@@ -173,10 +178,12 @@ pub fn report(
                 info: (*info).clone(),
                 traces: account.fresh.clone(),
                 glass: whole.filter_map(|trace| glass.get(&trace.id)).flatten().cloned().collect(),
-                census: account.ledger.census().collect(),
+                census: account.census(),
                 clocks: &clocks,
             };
-            figures(&lane, account.ledger.ledger(true), &wanted)
+            let ledger = &account.ledger;
+            let now = if data.goes_on { ledger.ledger_now() } else { ledger.ledger(true) };
+            figures(&lane, now, &wanted)
         })
         .collect();
     let artefacts = accounts
@@ -225,8 +232,17 @@ fn pages(told: &[ClientCounters]) -> Vec<ClientCounters> {
 /// A lane's messages.
 pub(crate) struct LaneAccount<'a> {
     pub(crate) ledger: LedgerBuilder,
+    /// Of a part of a run, whose ledger has no census: the robots' schedules.
+    schedules: Option<LedgerBuilder>,
     /// Those that are kept, in the order in which they were taken, without duplicates.
     pub(crate) fresh: Vec<&'a Trace>,
+}
+
+impl LaneAccount<'_> {
+    /// The robots' schedules, by their latest census.
+    pub(crate) fn census(&self) -> Vec<&Census> {
+        self.schedules.as_ref().unwrap_or(&self.ledger).census().collect()
+    }
 }
 
 /// The account of each lane.
@@ -239,15 +255,20 @@ pub(crate) fn accounts(data: &Dataset) -> Vec<(&LaneInfo, LaneAccount<'_>)> {
         for (_, account) in data.gone.iter().filter(|(lane, _)| *lane == info.name) {
             ledger.observe_account(account);
         }
+        let around = data.around.iter().flatten();
+        for (_, account) in around.filter(|(lane, _)| *lane == info.name) {
+            ledger.observe_elsewhere(account);
+        }
+        let mut schedules = data.around.as_ref().map(|_| LedgerBuilder::new());
         for (_, census) in data.census.iter().filter(|(lane, _)| *lane == info.name) {
-            ledger.observe_census(census);
+            schedules.as_mut().unwrap_or(&mut ledger).observe_census(census);
         }
         for counters in data.counters.iter().filter(|counters| counters.lane == info.name) {
             ledger.observe_counters(counters);
         }
         let of_this = traces.iter().copied().filter(|trace| trace.lane == info.name);
         let fresh = of_this.filter(|trace| ledger.observe_trace(trace)).collect();
-        LaneAccount { ledger, fresh }
+        LaneAccount { ledger, schedules, fresh }
     };
     data.lanes.values().map(|info| (info, of_lane(info))).collect()
 }
@@ -259,7 +280,7 @@ fn lane_artefacts(
     lane: &LaneReport,
     clocks: &Clocks,
 ) -> LaneArtefacts {
-    let census: Vec<&Census> = account.ledger.census().collect();
+    let census = account.census();
     let whole = account.fresh.iter().filter(|trace| trace.outcome == Outcome::Delivered);
     let parts: Vec<Parts> = whole
         .filter_map(|trace| Parts::of(trace, &decompose(trace, &census, clocks).ok()?))

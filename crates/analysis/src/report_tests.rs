@@ -73,6 +73,8 @@ pub(crate) fn dataset() -> Dataset {
         probes: vec![],
         pages: vec![],
         events: vec![Event { kind: "a".into(), text: "an event".into() }],
+        around: None,
+        goes_on: false,
     }
 }
 
@@ -225,4 +227,41 @@ fn a_page_that_lost_something_is_named() {
         assert!(markdown(&report).contains("## Pages"));
         data.pages.reverse();
     }
+}
+
+/// Of a part of a run the census tells the schedule, and not how many were published.
+#[test]
+fn a_part_of_a_run_keeps_the_schedule() {
+    let mut data = dataset();
+    let mut others = LedgerBuilder::new();
+    let others_of = |n: usize| !(20..40).contains(&n);
+    for (n, trace) in data.traces.iter().enumerate() {
+        assert!(!others_of(n) || others.observe_trace(trace));
+    }
+    data.traces = data.traces.drain(20..40).collect();
+    data.around = Some(vec![("lane".into(), others.account())]);
+    data.counters[0] = GatewayCounters { taken: 20, finished: 20, ..data.counters[0].clone() };
+    let report = make(&data);
+    let lane = &report.lanes[0];
+    assert_eq!((lane.ledger.published, lane.ledger.delivered), (20, 20));
+    assert_eq!((lane.ledger.lost_before_discovery, lane.ledger.lost_in_ros), (0, 0));
+    assert!(lane.ledger.reconciles, "{:?}", lane.ledger);
+    assert_eq!(lane.spans["intended"].summary.n, 20);
+    assert_eq!(lane.classes[&Row::Total].n, 20);
+}
+
+#[test]
+fn what_is_on_its_way_is_not_lost_while_the_run_goes_on() {
+    let mut data = dataset();
+    data.census[0].1.published = 63;
+    data.census[0].1.last = false;
+    data.counters[0].last = false;
+    data.counters[0].taken = 62;
+    data.counters[0].working = 2;
+    let ended = make(&data).lanes.swap_remove(0).ledger;
+    assert!(ended.in_flight == 0 && ended.outcome_unknown > 0, "{ended:?}");
+    data.goes_on = true;
+    let now = make(&data).lanes.swap_remove(0).ledger;
+    assert_eq!((now.in_flight, now.outcome_unknown, now.lost_in_ros), (3, 0, 0));
+    assert!(now.reconciles, "{now:?}");
 }

@@ -7,7 +7,7 @@ use crate::lane::taken_ns;
 use crate::parts::{Parts, ros_ns};
 use crate::report::{Dataset, accounts};
 use crate::stability::stability;
-use hopwatch_model::{Census, Ledger, Ns, Outcome, PublisherId, Trace};
+use hopwatch_model::{Ledger, Ns, Outcome, PublisherId, Trace};
 use hopwatch_stats::{RunSample, effective_size};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,7 +187,7 @@ impl TrialFigures {
         let measured: Vec<&Trace> =
             account.fresh.iter().copied().filter(|trace| !warm_up.holds(trace)).collect();
         let clocks = data.clocks();
-        let census: Vec<&Census> = account.ledger.census().collect();
+        let census = account.census();
         let (mut whole, mut ros, mut untimed) = (Vec::new(), Vec::new(), 0);
         for trace in &measured {
             let d = decompose(trace, &census, &clocks);

@@ -8,7 +8,7 @@ use crate::store::{Ack, Happened, Store};
 use hopwatch_analysis::{Budget, GlassTracker, LaneInfo};
 use hopwatch_clocksync::EXPIRY_NS;
 use hopwatch_model::{Census, ClockId, Hop, Ledger, Ns, PeerExchange, Probe, Trace, TraceId};
-use hopwatch_wire::feed::{EventView, RunState, Watch};
+use hopwatch_wire::feed::{EventView, MeasuredRun, RunState, Watch};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub(crate) struct Gathered {
     pub(crate) peers: Vec<PeerExchange>,
     pub(crate) probes: Vec<Probe>,
     pub(crate) events: Vec<EventView>,
+    pub(crate) measured: Vec<MeasuredRun>,
 }
 
 pub(crate) struct GatheredLane {
@@ -97,6 +98,7 @@ impl Gathered {
             peers,
             probes: store.probes().take(settings.newest).cloned().collect(),
             events: store.events.iter().rev().take(EVENTS).map(Happened::view).collect(),
+            measured: store.measured.runs(),
             axis: store.axis.clone(),
             watch,
             lanes,

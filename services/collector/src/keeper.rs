@@ -113,6 +113,11 @@ impl Keeper {
         }
     }
 
+    /// Gives all lines that are stored to `take`, by their sources.
+    pub(crate) fn read(&self, take: impl FnMut(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        Reader::open(&self.path)?.by_source(take)
+    }
+
     /// All that is stored, as a body in pieces.
     pub(crate) fn dataset(&self) -> Result<Body, ArchiveError> {
         let reader = Reader::open(&self.path)?;

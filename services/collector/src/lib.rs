@@ -1,18 +1,28 @@
 //! The collector: takes records in, keeps the account, feeds the live page.
 //!
 //! `POST /v1/records` (NDJSON) · `GET /v1/live` (WebSocket, snapshots) · `GET /v1/status` ·
-//! `GET /v1/dataset` (NDJSON, everything that is kept) · `GET /healthz`
+//! `GET /v1/dataset` (NDJSON, everything that is kept) · `GET /healthz` · reports of everything so
+//! far (`GET /v1/report.html` …), of measured runs (`/v1/measured`) · `POST /v1/mark`
 //!
 //! With a database, what is acknowledged is in it, and a later start goes on from there.
 
+<<<<<<< HEAD
 mod board;
 mod course;
 mod gather;
+=======
+mod export;
+>>>>>>> w-runs
 mod ingest;
 mod keeper;
 mod lane;
 mod live;
+<<<<<<< HEAD
 mod samples;
+=======
+mod mark;
+mod measured;
+>>>>>>> w-runs
 mod snapshot;
 mod store;
 mod told;
@@ -141,7 +151,12 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         (None, Store::new(keep, uuid::Uuid::new_v4().to_string()))
     } else {
         let path = Path::new(&config.database);
+<<<<<<< HEAD
         let (keeper, store) = Keeper::open(path, config.archive_records, keep)?;
+=======
+        let (keeper, mut store) = Keeper::open(path, config.archive_records, config.keep_messages)?;
+        store.measured.keep_in(path.with_file_name("measured"));
+>>>>>>> w-runs
         (Some(keeper), store)
     };
     net::announce("collector", &listener)?;
@@ -154,17 +169,34 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         budget,
         config,
     });
+<<<<<<< HEAD
     let boards =
         live::start(Arc::clone(&shared)).context("failed to start the thread of the live page")?;
+=======
+    let snapshots = live::start(Arc::clone(&shared));
+    // Each report needs the memory for all records: one at a time.
+    let place = Arc::new(Semaphore::new(1));
+>>>>>>> w-runs
     let (status, ending) = (Arc::clone(&shared), Arc::clone(&shared));
     let guarded = Router::new()
         .route("/v1/records", post(ingest::records))
         .route("/v1/status", get(report_status))
         .route("/v1/dataset", get(dataset))
         .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
+<<<<<<< HEAD
         .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)))
         .with_state(Arc::clone(&shared));
     let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, boards));
+=======
+        .with_state(Arc::clone(&shared))
+        .merge(mark::routes(Arc::clone(&shared)))
+        .merge(export::routes(Arc::clone(&shared), Arc::clone(&place)))
+        .merge(measured::routes(Arc::clone(&shared), place))
+        .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)));
+    // The page asks without the token first (preflight).
+    let guarded = net::for_pages(guarded, shared.allowed_origins.clone());
+    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, snapshots));
+>>>>>>> w-runs
     let health = net::healthz("collector", move || {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })

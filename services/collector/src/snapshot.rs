@@ -56,6 +56,7 @@ impl Gathered {
         });
         parts.push(Part::Shadow { shadow: Shadow::of(&self.probes) });
         parts.push(Part::Events { events: self.events.clone() });
+        parts.push(Part::Measured { runs: self.measured.clone() });
         Snapshot {
             version: VERSION,
             run_id: self.run_id.clone(),

@@ -1,6 +1,7 @@
 //! What the collector knows.
 
 use crate::lane::{Kept, Lane};
+use crate::measured::Measured;
 use crate::samples::Axis;
 use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo};
@@ -59,6 +60,7 @@ pub(crate) struct Store {
     samples: usize,
     broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
     pub(crate) events: VecDeque<Happened>,
+    pub(crate) measured: Measured,
     /// This start of the collector, and what it has told itself.
     own: Origin,
 }
@@ -142,6 +144,7 @@ impl Store {
             samples: 0,
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
+            measured: Measured::new(),
             own: (own.into(), 0),
         }
     }
@@ -159,6 +162,7 @@ impl Store {
     /// Takes an entry in that is known to be new.
     pub(crate) fn put(&mut self, told: Told) {
         self.records += 1;
+        self.measured.observe(&told);
         let origin = told.origin;
         match told.what {
             What::Trace(trace) => self.put_trace(origin, *trace),
@@ -287,6 +291,7 @@ impl Store {
 
     fn event(&mut self, origin: Origin, event: EventRecord) {
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.measured.observe_event(&event);
         // One kind must not push the others out.
         let alike = |known: &Happened| known.event.event == event.event;
         if self.events.iter().filter(|e| alike(e)).count() >= EVENTS_OF_A_KIND

@@ -66,6 +66,13 @@ impl Sequence {
 }
 
 impl Account {
+    /// The numbers of the messages, by who numbered them.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (&Writer, &Numbers)> {
+        self.numbers
+            .iter()
+            .flat_map(|of| of.by_gateway.iter().map(move |(_, numbers)| (&of.writer, numbers)))
+    }
+
     /// How many messages it is of, duplicates included.
     pub fn messages(&self) -> u64 {
         self.outcomes.iter().map(|(_, n)| *n).fold(self.duplicates, u64::saturating_add)

@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 /// Sentences of one ledger; a robot is not worth more.
 const NOTES: usize = 40;
 
+/// What can't be known of a part of a run.
+const OF_A_PART: &str = "a part of a run: published counts, by the writers' numbers, from the \
+    first message taken in it to the last; what was lost before the first or behind the last \
+    can't be known";
+
 /// What is missing of one gateway's messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missing {
@@ -220,7 +225,7 @@ impl Fates<'_> {
                 && start > end + 1
                 && let Some((_, last, owner)) = owner(end)
             {
-                let gap = count(start - end - 1);
+                let gap = written.counted(end + 1, start - 1);
                 let missing = &mut self.missing[*owner];
                 if *last < start {
                     add(&mut missing.between, gap);
@@ -367,6 +372,11 @@ impl Fates<'_> {
                     census.robot_id
                 ));
             }
+        }
+        if self.ledger.elsewhere.is_some() {
+            let known = self.notes.iter().any(|note| note == OF_A_PART);
+            self.notes.extend((!known).then(|| OF_A_PART.to_owned()));
+            return;
         }
         let uncounted = group.uncounted();
         if uncounted.is_empty() {

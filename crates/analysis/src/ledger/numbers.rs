@@ -70,6 +70,17 @@ impl Numbers {
         self.0.values().next_back().map(|run| run.end)
     }
 
+    /// How many lie between two numbers, both of them included.
+    pub(super) fn between(&self, from: i64, to: i64) -> u64 {
+        if from > to {
+            return 0;
+        }
+        let before = self.0.range(..from).next_back();
+        let runs = before.into_iter().chain(self.0.range(from..=to));
+        let within = runs.map(|(start, run)| run.end.min(to) - (*start).max(from) + 1);
+        within.map(|n| u64::try_from(n).unwrap_or(0)).sum()
+    }
+
     /// The runs in order, by their start.
     pub(super) fn runs(&self) -> impl Iterator<Item = (i64, Run)> {
         self.0.iter().map(|(start, run)| (*start, *run))
@@ -134,6 +145,10 @@ mod tests {
             all.merge(&rest);
             let expected: BTreeSet<i64> = put.into_iter().collect();
             let held: Vec<i64> = all.runs().flat_map(|(start, run)| start..=run.end).collect();
+            for (from, to) in [(-40, 40), (-7, 9), (3, 3), (5, 4)] {
+                let within = expected.iter().filter(|n| (from..=to).contains(*n)).count();
+                prop_assert_eq!(all.between(from, to), u64::try_from(within).unwrap());
+            }
             prop_assert_eq!(held, expected.into_iter().collect::<Vec<_>>());
             let mut before = None;
             for (start, run) in all.runs() {

@@ -45,6 +45,8 @@ pub(super) struct Written {
     pub(super) robots: BTreeMap<String, Life>,
     /// The numbers whose outcome is known, by the gateway that told it.
     pub(super) by_gateway: BTreeMap<String, Numbers>,
+    /// Numbers of messages that are no part of what is counted.
+    pub(super) elsewhere: Numbers,
 }
 
 impl Written {
@@ -56,7 +58,8 @@ impl Written {
     }
 
     pub(super) fn contains(&self, number: i64) -> bool {
-        self.by_gateway.values().any(|numbers| numbers.contains(number))
+        let known = |numbers: &Numbers| numbers.contains(number);
+        self.by_gateway.values().any(known) || known(&self.elsewhere)
     }
 
     pub(super) fn first(&self) -> Option<i64> {
@@ -69,7 +72,12 @@ impl Written {
 
     /// From the first number known to the last, gaps included.
     pub(super) fn span(&self) -> u64 {
-        self.first().zip(self.last()).map_or(0, |(first, last)| count(last - first + 1))
+        self.first().zip(self.last()).map_or(0, |(first, last)| self.counted(first, last))
+    }
+
+    /// How many messages that count have these numbers, both ends included.
+    pub(super) fn counted(&self, from: i64, to: i64) -> u64 {
+        count(to - from + 1) - self.elsewhere.between(from, to)
     }
 }
 

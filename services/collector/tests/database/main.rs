@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;
+mod reports;
 
 use program::{Collector, post};
 use rand::rngs::StdRng;

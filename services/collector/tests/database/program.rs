@@ -67,7 +67,7 @@ pub(crate) fn post(address: SocketAddr, body: &str) -> std::io::Result<(u16, Str
     http(address, "POST /v1/records", body)
 }
 
-fn http(address: SocketAddr, what: &str, body: &str) -> std::io::Result<(u16, String)> {
+pub(crate) fn http(address: SocketAddr, what: &str, body: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     // HTTP/1.0: the body ends where the connection does, and isn't in chunks.
