@@ -4,8 +4,10 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { Asks } from "./asks";
 import { Refusal } from "./check";
+import { takeUp } from "./choices";
 import { readConfig } from "./frames";
 import type { PageConfig } from "./generated/wire";
+import { follow } from "./room";
 import { backOff, Socket, type Surroundings } from "./socket";
 import { resolution, Stamps } from "./stamps";
 import {
@@ -169,6 +171,8 @@ function due({ picked }: PageState): string | null {
 }
 
 async function start(): Promise<void> {
+  takeUp();
+  follow();
   resolutionNs.value = resolution(clock);
   setInterval(() => {
     now.value = clock();

@@ -4,6 +4,7 @@
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { durationText } from "../format";
+import { isOneScreen } from "../room";
 import { extent, histogram, type Point, shareText, shareWithin } from "./ecdf";
 import { Key } from "./key";
 import { useWidth } from "./measure";
@@ -12,7 +13,8 @@ import { logAt, logDomain, logPlace, logTicks, tickText } from "./ticks";
 import { dash, toneClass } from "./tones";
 import { words } from "./words";
 
-const HEIGHT = 210;
+/** On one screen with everything else there is less room. */
+const height = (): number => (isOneScreen.value ? 166 : 210);
 const LEFT = 40;
 const RIGHT = 12;
 const TOP = 16;
@@ -64,7 +66,7 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
     domain: ends,
     width,
     x: (ns) => LEFT + logPlace(ends, ns) * (width - LEFT - RIGHT),
-    y: (share) => TOP + (1 - share / top) * (HEIGHT - TOP - BOTTOM),
+    y: (share) => TOP + (1 - share / top) * (height() - TOP - BOTTOM),
   };
   const at = cursor.value ?? limitNs;
   const readings = lanes.map(({ name, points }) => {
@@ -104,13 +106,13 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
           if (key(event.key, ends, cursor, at)) event.preventDefault();
         }}
       >
-        <svg width="100%" height={HEIGHT} aria-hidden="true">
+        <svg width="100%" height={height()} aria-hidden="true">
           <clipPath id={clip}>
             <rect
               x={LEFT}
               y={TOP - 2}
               width={Math.max(0, width - LEFT - RIGHT)}
-              height={HEIGHT - TOP - BOTTOM + 4}
+              height={height() - TOP - BOTTOM + 4}
             />
           </clipPath>
           <Grid frame={frame} mode={mode} top={top} />
@@ -222,9 +224,9 @@ function Grid({ frame, mode, top }: { frame: Frame; mode: "ecdf" | "histogram"; 
         if (room) end = at + half + 6;
         return (
           <g key={tick}>
-            <line x1={at} x2={at} y1={TOP} y2={HEIGHT - BOTTOM + 4} />
+            <line x1={at} x2={at} y1={TOP} y2={height() - BOTTOM + 4} />
             {room && (
-              <text x={at} y={HEIGHT - 7} text-anchor="middle">
+              <text x={at} y={height() - 7} text-anchor="middle">
                 {tickText(tick)}
               </text>
             )}
@@ -244,7 +246,7 @@ function Limit({ frame: { x, width }, ns }: { frame: Frame; ns: number }) {
   const left = at + textWidth(text, 11) + 8 > width;
   return (
     <g class="limit">
-      <line x1={at} x2={at} y1={TOP} y2={HEIGHT - BOTTOM} />
+      <line x1={at} x2={at} y1={TOP} y2={height() - BOTTOM} />
       <text x={at + (left ? -4 : 4)} y={TOP + 10} text-anchor={left ? "end" : "start"}>
         {text}
       </text>
@@ -292,7 +294,7 @@ function Cursor({ frame: { x, y, domain }, lanes, mode, cursor }: CursorProps) {
   if (ns === null || ns < domain[0] || ns > domain[1]) return null;
   return (
     <g class="cursor">
-      <line x1={x(ns)} x2={x(ns)} y1={TOP} y2={HEIGHT - BOTTOM} />
+      <line x1={x(ns)} x2={x(ns)} y1={TOP} y2={height() - BOTTOM} />
       {mode === "ecdf" &&
         lanes.map(({ name, tone, points }) => (
           <circle

@@ -5,6 +5,7 @@ import { useId } from "preact/hooks";
 import { count, durationText, outcome } from "../format";
 import type { MessageView } from "../generated/wire";
 import { legName } from "../legs";
+import { isOneScreen } from "../room";
 import type { Scale } from "../scale";
 import { cut, type FallRow, fallRows, fallScale, ownGlass } from "./fall";
 import { Hatch } from "./hatch";
@@ -13,9 +14,10 @@ import { shorten, textWidth } from "./text";
 import { tickText } from "./ticks";
 import { words } from "./words";
 
-const ROW = 19;
+/** On one screen with everything else there is less room. */
+const rowHeight = (): number => (isOneScreen.value ? 13 : 19);
+const barHeight = (): number => (isOneScreen.value ? 9 : 12);
 const HEAD = 20;
-const BAR = 12;
 
 export interface WaterfallProps {
   readonly message: MessageView;
@@ -61,11 +63,11 @@ export function Waterfall({ message, withAi, scale: given, client = null }: Wate
   const firstGlass = rows.findIndex(({ glass }) => glass);
   const pipeline = firstGlass === -1 ? rows.length : firstGlass;
   const extra = (shown === null ? 0 : 1) + (firstGlass === -1 ? 0 : 1);
-  const height = HEAD + (rows.length + extra) * ROW + 4;
+  const height = HEAD + (rows.length + extra) * rowHeight() + 4;
   const top = (i: number): number => {
     // The total stands between the pipeline and the page, and above that the page's name.
     const behind = i >= pipeline;
-    return HEAD + (i + (behind ? (shown === null ? 0 : 1) + 1 : 0)) * ROW;
+    return HEAD + (i + (behind ? (shown === null ? 0 : 1) + 1 : 0)) * rowHeight();
   };
   const zero = x(0);
   return (
@@ -91,13 +93,13 @@ export function Waterfall({ message, withAi, scale: given, client = null }: Wate
           />
         ))}
         {shown !== null && (
-          <Total ns={shown} top={HEAD + pipeline * ROW} scale={scale} columns={columns} />
+          <Total ns={shown} top={HEAD + pipeline * rowHeight()} scale={scale} columns={columns} />
         )}
         {firstGlass !== -1 && (
           <PageName
             message={message}
             client={client}
-            top={top(pipeline) - ROW}
+            top={top(pipeline) - rowHeight()}
             width={width}
             unplaced={rows[firstGlass]?.unplaced === true}
           />
@@ -160,8 +162,8 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
   const wide = columns.to - columns.from;
   const bar = cut(scale, row.from, row.to);
   const blur = row.blur && cut(scale, ...row.blur);
-  const y = top + (ROW - BAR) / 2;
-  const middle = top + ROW / 2 + 4;
+  const y = top + (rowHeight() - barHeight()) / 2;
+  const middle = top + rowHeight() / 2 + 4;
   const kind = row.negative ? "negative" : `${row.class} shade${row.shade}`;
   const at = (share: number): number => columns.from + share * wide;
   const end = placer(scale, columns)(row.to);
@@ -170,7 +172,7 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
   return (
     <g class={row.glass ? "row glass" : "row"} data-leg={row.leg}>
       <title>{rowTitle(row, scale)}</title>
-      <rect class="hit" x="0" y={top} width={columns.width} height={ROW} />
+      <rect class="hit" x="0" y={top} width={columns.width} height={rowHeight()} />
       <text x={columns.name} y={middle} text-anchor="end">
         {shorten(legName(row.leg), 11, columns.name)}
       </text>
@@ -180,7 +182,7 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
           x={at(bar[0])}
           y={y}
           width={Math.max(1.5, (bar[1] - bar[0]) * wide)}
-          height={BAR}
+          height={barHeight()}
         />
       )}
       {blur !== null && (
@@ -189,15 +191,31 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
             x={at(blur[0])}
             y={y}
             width={Math.max(2, (blur[1] - blur[0]) * wide)}
-            height={BAR}
+            height={barHeight()}
             fill={`url(#${hatch})`}
           />
         </g>
       )}
-      {early && <path class="beyond" d={`M${columns.from + 6} ${y}l-6 ${BAR / 2}l6 ${BAR / 2}`} />}
-      {late && <path class="beyond" d={`M${columns.to - 6} ${y}l6 ${BAR / 2}l-6 ${BAR / 2}`} />}
+      {early && (
+        <path
+          class="beyond"
+          d={`M${columns.from + 6} ${y}l-6 ${barHeight() / 2}l6 ${barHeight() / 2}`}
+        />
+      )}
+      {late && (
+        <path
+          class="beyond"
+          d={`M${columns.to - 6} ${y}l6 ${barHeight() / 2}l-6 ${barHeight() / 2}`}
+        />
+      )}
       {next !== null && end !== null && (
-        <line class="lead" x1={end} x2={end} y1={y + BAR} y2={next + (ROW - BAR) / 2} />
+        <line
+          class="lead"
+          x1={end}
+          x2={end}
+          y1={y + barHeight()}
+          y2={next + (rowHeight() - barHeight()) / 2}
+        />
       )}
       <text
         class={row.negative ? "warn" : undefined}
@@ -228,7 +246,7 @@ function Total(props: { ns: number; top: number; scale: Scale; columns: Columns 
   const { ns, top, scale, columns } = props;
   const bar = cut(scale, 0, ns);
   const wide = columns.to - columns.from;
-  const middle = top + ROW / 2;
+  const middle = top + rowHeight() / 2;
   return (
     <g class="total">
       <text x={columns.name} y={middle + 4} text-anchor="end">
@@ -266,7 +284,7 @@ function PageName({ message, client, top, width, unplaced }: PageNameProps) {
     ...(unplaced ? [words("unplaced")] : []),
   ].join(" · ");
   return (
-    <text class="quiet" x="0" y={top + ROW / 2 + 5}>
+    <text class="quiet" x="0" y={top + rowHeight() / 2 + 5}>
       {shorten(text, 11, width)}
     </text>
   );
