@@ -19,7 +19,11 @@ interface PanelProps {
 /** One panel with its title. */
 export function Panel({ id, title, term, aside, picture = false, children }: PanelProps) {
   return (
-    <section class={`panel ${id}`} aria-labelledby={`title-${id}`} data-testid={`panel-${id}`}>
+    <section
+      class={`panel panel-${id}`}
+      aria-labelledby={`title-${id}`}
+      data-testid={`panel-${id}`}
+    >
       <header class="panel-head">
         <h2 id={`title-${id}`} {...explain(term)}>
           {title}
