@@ -125,8 +125,11 @@ function Bars({ checks }: { checks: readonly Check[] }) {
           {...explain(isTerm(check.quantity) ? check.quantity : "budget", measured(check))}
         >
           <span class="name">
-            {quantityName(check.quantity) ?? check.name}
-            {several && <bdi class="quiet"> {check.lane}</bdi>}
+            <span>
+              {quantityName(check.quantity) ?? check.name}
+              {several && <bdi class="quiet"> {check.lane}</bdi>}
+            </span>
+            <b>{value(check)}</b>
           </span>
           <BudgetBar check={check} />
         </li>
@@ -135,11 +138,17 @@ function Bars({ checks }: { checks: readonly Check[] }) {
   );
 }
 
-function measured({ measured_value: value, limit_value: limit, quantity, lane: name }: Check) {
-  const text = (of: number): string => (quantity === "delivered" ? percent(of) : durationText(of));
-  const found = value === null ? words("not_measured") : text(value);
-  const bound = words(quantity === "delivered" ? "at_least" : "limit", { limit: text(limit) });
-  return `${name}: ${found} ${bound}`;
+const text = (check: Check, of: number): string =>
+  check.quantity === "delivered" ? `${(100 * of).toFixed(2)}\u00a0%` : durationText(of);
+
+function value(check: Check): string {
+  return check.measured_value === null ? NOTHING : text(check, check.measured_value);
+}
+
+function measured(check: Check): string {
+  const found = check.measured_value === null ? words("not_measured") : value(check);
+  const limit = text(check, check.limit_value);
+  return `${check.lane}: ${found} ${words(check.quantity === "delivered" ? "at_least" : "limit", { limit })}`;
 }
 
 /** How much of the limit is used, on a scale where the limit stands at four fifths. */

@@ -10,6 +10,9 @@ import { panelWords as words } from "../words/panels";
 import { explain, explainCell } from "./explain";
 import { Panel } from "./panel";
 
+/** With more lanes a row is one line, and its intervals are told on demand. */
+const FEW = 4;
+
 /** The panel. */
 export function Lanes() {
   const all = lanes.value;
@@ -50,7 +53,10 @@ export function Lanes() {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section class="scroll" tabIndex={0} aria-label={words("lanes")}>
-          <table class="lane-table" data-testid="lane-table">
+          <table
+            class={all.length > FEW ? "lane-table close" : "lane-table"}
+            data-testid="lane-table"
+          >
             <thead>
               <tr>
                 <th scope="col" {...explain("lane", words("lanes_says"))}>
@@ -163,15 +169,15 @@ function short(qos: string): string {
 function Share({ of }: { of: LaneView }) {
   const { of: published, delivered, share } = delivery(of.ledger);
   const ci = wilson(Math.min(delivered, published), published);
-  const text = (part: number): string => `${(100 * part).toFixed(part === 1 ? 0 : 2)}\u00a0%`;
+  const text = (part: number): string => `${(100 * part).toFixed(part === 1 ? 0 : 2)}`;
+  const within = ci === null ? NOTHING : `${text(ci[0])} … ${text(ci[1])}\u00a0%`;
   return (
-    <td class="figure" {...explainCell("delivered", `${count(delivered)} / ${count(published)}`)}>
-      {share === null ? NOTHING : text(share)}
-      {ci !== null && (
-        <small class="ci">
-          {text(ci[0])} … {text(ci[1])}
-        </small>
-      )}
+    <td
+      class="figure"
+      {...explainCell("delivered", `${count(delivered)} / ${count(published)}: ${within}`)}
+    >
+      {share === null ? NOTHING : `${text(share)}\u00a0%`}
+      {ci !== null && <small class="ci">{within}</small>}
     </td>
   );
 }
@@ -179,16 +185,19 @@ function Share({ of }: { of: LaneView }) {
 function Quantile({ of, name }: { of: LaneView; name: "p50" | "p99" }) {
   const total = of.classes["total"];
   const ns = total?.[`${name}_ns`] ?? null;
+  const within =
+    total === undefined || total.n === 0 ? null : interval(total[`${name}_ci_ns`], total.n);
   return (
     <td
       class="figure"
-      {...explainCell(name, ns === null ? undefined : `${count(ns)} ns`)}
+      {...explainCell(
+        name,
+        ns === null ? undefined : `${count(ns)} ns; 95 %: ${within ?? NOTHING}`,
+      )}
       data-ns={ns ?? undefined}
     >
       {durationText(ns)}
-      {total !== undefined && total.n > 0 && (
-        <small class="ci">{interval(total[`${name}_ci_ns`], total.n)}</small>
-      )}
+      {within !== null && <small class="ci">{within}</small>}
     </td>
   );
 }

@@ -93,7 +93,7 @@ function Row({ of, lane, now }: { of: RobotView; lane: boolean; now: number }) {
       <td class={of.delivered < of.taken ? "figure bad" : "figure"} {...explainCell("taken")}>
         {count(of.delivered)}/{count(of.taken)}
       </td>
-      <td class="figure">{words("ago", { t: elapsed(now - of.last_ms) })}</td>
+      <td class="figure">{elapsed(now - of.last_ms)}</td>
     </tr>
   );
 }
@@ -138,7 +138,7 @@ function Clock({ of }: { of: ClockReport }) {
   return (
     <tr data-testid="clock-row" data-clock={of.id} data-exact={of.exact}>
       <th scope="row">
-        <span data-explain="offset" data-more={`${of.id}: ${of.relation}`}>
+        <span class="used-for" data-explain="offset" data-more={`${of.id}: ${of.relation}`}>
           {clip(of.used_for, 60)}
         </span>
       </th>

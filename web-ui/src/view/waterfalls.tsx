@@ -28,26 +28,30 @@ const scale = computed((): Scale | null => {
 /** The newest message, or the picked one. */
 export function First() {
   const chosen = choice.value;
+  const shown = left.value;
   return (
     <Panel
       id="newest"
       title={words(chosen === null ? "newest" : "picked")}
       term="waterfall"
-      picture={left.value !== null}
+      picture={shown !== null}
       aside={
         <>
+          {shown !== null && <Facts of={shown} id={chosen === null ? "newest" : "picked"} />}
           {chosen !== null && (
             <button
               type="button"
               data-testid="unpick"
+              title={words("back")}
+              aria-label={words("back")}
               onClick={() => {
                 state.value = { ...state.value, picked: null };
               }}
             >
-              {words("back")}
+              ✕
             </button>
           )}
-          <label class="with-ai">
+          <label class="with-ai" title={words("with_ai_says")}>
             <input
               type="checkbox"
               checked={withAi.value}
@@ -61,8 +65,8 @@ export function First() {
         </>
       }
     >
-      {left.value !== null ? (
-        <One message={left.value} id={chosen === null ? "newest" : "picked"} />
+      {shown !== null ? (
+        <One message={shown} id={chosen === null ? "newest" : "picked"} />
       ) : (
         <p class="quiet empty" role="status" data-testid="no-newest">
           {chosen?.message === "asked" && words("asked")}
@@ -86,12 +90,19 @@ function Waiting() {
 
 /** The slowest message of the window. */
 export function Slowest() {
+  const shown = slowest.value;
   return (
-    <Panel id="slowest" title={words("slowest")} term="waterfall" picture={slowest.value !== null}>
-      {slowest.value === null ? (
+    <Panel
+      id="slowest"
+      title={words("slowest")}
+      term="waterfall"
+      picture={shown !== null}
+      aside={shown !== null && <Facts of={shown} id="slowest" />}
+    >
+      {shown === null ? (
         <p class="quiet empty">{words("no_message")}</p>
       ) : (
-        <One message={slowest.value} id="slowest" />
+        <One message={shown} id="slowest" />
       )}
     </Panel>
   );
@@ -99,33 +110,54 @@ export function Slowest() {
 
 const copied = signal<string | null>(null);
 
+/** Whose message it is, what became of it, and its id to take along. */
+function Facts({ of, id }: { of: MessageView; id: string }) {
+  const delivered = of.outcome === "delivered";
+  return (
+    <p class="facts">
+      <span class="who">
+        <bdi class="robot">{of.robot_id}</bdi> <b>#{of.sequence}</b>{" "}
+        <bdi class="quiet">{of.lane}</bdi>
+      </span>{" "}
+      <span class={delivered ? "fine" : "bad"} title={of.detail ?? undefined}>
+        {delivered ? "✓" : `✗ ${outcome(of.outcome)}`}
+      </span>{" "}
+      <b data-ns={of.total_ns ?? undefined}>{durationText(of.total_ns)}</b>{" "}
+      <button
+        type="button"
+        class="trace"
+        aria-label={`${words("copy")} ${of.trace_id}`}
+        data-testid={`copy-${id}`}
+        {...explain("trace", of.trace_id)}
+        onClick={async () => {
+          await navigator.clipboard.writeText(of.trace_id);
+          copied.value = of.trace_id;
+        }}
+      >
+        {copied.value === of.trace_id ? (
+          `✓ ${words("copied")}`
+        ) : (
+          <>
+            <CopySign /> …{of.trace_id.slice(-6)}
+          </>
+        )}
+      </button>
+    </p>
+  );
+}
+
+function CopySign() {
+  return (
+    <svg class="copy" width="11" height="11" viewBox="0 0 11 11" aria-hidden="true">
+      <rect x="3.5" y="3.5" width="7" height="7" rx="1.5" />
+      <path d="M7.5 1.5a1 1 0 0 0-1-1h-5a1 1 0 0 0-1 1v5a1 1 0 0 0 1 1" />
+    </svg>
+  );
+}
+
 function One({ message, id }: { message: MessageView; id: string }) {
-  const delivered = message.outcome === "delivered";
   return (
     <div class="one-message" data-testid={`message-${id}`} data-trace={message.trace_id}>
-      <p class="facts">
-        <bdi class="robot">{message.robot_id}</bdi> <b>#{message.sequence}</b>{" "}
-        <bdi class="quiet">{message.lane}</bdi>{" "}
-        <span class={delivered ? "fine" : "bad"} title={message.detail ?? undefined}>
-          {delivered ? "✓" : "✗"} {outcome(message.outcome)}
-        </span>{" "}
-        <b data-ns={message.total_ns ?? undefined}>{durationText(message.total_ns)}</b>{" "}
-        <button
-          type="button"
-          class="trace"
-          aria-label={`${words("copy")} ${message.trace_id}`}
-          data-testid={`copy-${id}`}
-          {...explain("trace", message.trace_id)}
-          onClick={async () => {
-            await navigator.clipboard.writeText(message.trace_id);
-            copied.value = message.trace_id;
-          }}
-        >
-          {copied.value === message.trace_id
-            ? `✓ ${words("copied")}`
-            : `⧉ ${message.trace_id.slice(0, 4)}…${message.trace_id.slice(-6)}`}
-        </button>
-      </p>
       {message.detail !== null && <p class="detail">{clip(message.detail, 200)}</p>}
       <Waterfall
         message={message}
