@@ -21,7 +21,7 @@ import {
 } from "./coursedata";
 import { CoursePlot } from "./courseplot";
 import { Key } from "./key";
-import { momentText } from "./ticks";
+import { timeText } from "./ticks";
 import { onTheme } from "./tones";
 import { words } from "./words";
 
@@ -162,7 +162,7 @@ function Figures({ grid, lanes, quantity, at }: FiguresProps) {
   return (
     <ul class="chart-key">
       <li class="chart-when">
-        {at === -1 ? words("newest") : words("at", { at: momentText(Math.round(start)) })}
+        {at === -1 ? words("newest") : words("at", { at: timeText(start, grid.widthMs) })}
       </li>
       {lanes.map((lane, l) => {
         const track = grid.tracks[l];
@@ -218,7 +218,7 @@ function binText(
     const bin = grid.tracks[l]?.bins[at];
     return `${lane.name}: ${bin === undefined ? words("nothing") : binFigures(bin, quantity)}`;
   });
-  const start = momentText(Math.round(grid.startMs + at * grid.widthMs));
+  const start = timeText(grid.startMs + at * grid.widthMs, grid.widthMs);
   return `${words("at", { at: start })}. ${figures.join("; ")}`;
 }
 

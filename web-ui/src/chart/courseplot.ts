@@ -48,7 +48,6 @@ export class CoursePlot {
   private axis: YAxis | null = null;
   private shape = "";
   private paint: Paint;
-  private following = false;
   private readonly host: HTMLElement;
   private readonly events: CourseEvents;
 
@@ -98,11 +97,9 @@ export class CoursePlot {
   follow(ms: number | null): void {
     const plot = this.plot;
     if (plot === null) return;
-    this.following = true;
     const out =
       ms === null || ms < (plot.scales["x"]?.min ?? 0) || ms > (plot.scales["x"]?.max ?? 0);
     plot.setCursor({ left: out ? -10 : plot.valToPos(ms, "x"), top: out ? -10 : 0 });
-    this.following = false;
   }
 
   /** A length on the axis of durations in px of the page: how far two values look apart. */
@@ -145,12 +142,21 @@ export class CoursePlot {
     return marks === 0 ? 0 : marks === 1 ? 1 : 2;
   }
 
+  /** The pointer's own events: uPlot tells of a cursor that it has moved itself, too. */
   private listen(over: HTMLElement): void {
-    over.addEventListener("click", () => {
+    const at = (event: MouseEvent): [number, number] => {
+      const { left, top } = over.getBoundingClientRect();
+      return [event.clientX - left, event.clientY - top];
+    };
+    over.addEventListener("mousemove", (event) => {
+      const ms = this.plot?.posToVal(at(event)[0], "x");
+      if (ms !== undefined) this.events.move(ms);
+    });
+    over.addEventListener("mouseleave", () => this.events.move(null));
+    over.addEventListener("click", (event) => {
       const plot = this.plot;
       if (plot === null) return;
-      const { left = -1, top = -1 } = plot.cursor;
-      if (left < 0) return;
+      const [left, top] = at(event);
       this.events.click(plot.posToVal(left, "x"), plot.posToVal(top, "y"));
     });
   }
@@ -162,7 +168,7 @@ export class CoursePlot {
     const ticks = { show: true, stroke: line, size: 4, width: 1 };
     return {
       ...this.size(),
-      padding: [() => this.markRows() * MARK_ROW + 6, 10, 0, 0],
+      padding: [() => this.markRows() * MARK_ROW + 6, 22, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -183,8 +189,8 @@ export class CoursePlot {
         // One scale that is linear or of logarithms as the figures need it.
         y: {
           distr: 100,
-          fwd: (value) => (this.axis?.log === true ? Math.log10(Math.max(value, 1e-3)) : value),
-          bwd: (value) => (this.axis?.log === true ? 10 ** value : value),
+          fwd: (value) => (this.axis?.kind === "log" ? Math.log10(Math.max(value, 1e-3)) : value),
+          bwd: (value) => (this.axis?.kind === "log" ? 10 ** value : value),
           range: () => [this.axis?.from ?? 0, this.axis?.to ?? 1],
         },
       },
@@ -222,8 +228,12 @@ export class CoursePlot {
           ticks,
           splits: (plot, _, from, to) => {
             const most = plot.bbox.height / uPlot.pxRatio / 34;
-            return this.axis?.log === true ? logTicks(from, to, most) : linearTicks(from, to, most);
+            return this.axis?.kind === "log"
+              ? logTicks(from, to, most)
+              : linearTicks(from, to, most);
           },
+          // uPlot's own filter keeps powers of ten only.
+          filter: (_, splits) => splits,
           values: (_, splits) => splits.map(tickText),
         },
       ],
@@ -242,13 +252,6 @@ export class CoursePlot {
         ),
       ],
       hooks: {
-        setCursor: [
-          (plot) => {
-            if (this.following) return;
-            const { left = -1 } = plot.cursor;
-            this.events.move(left < 0 ? null : plot.posToVal(left, "x"));
-          },
-        ],
         drawAxes: [(plot) => this.drawBelow(plot)],
         draw: [(plot) => this.drawAbove(plot)],
       },
@@ -359,7 +362,7 @@ export class CoursePlot {
       ctx.setLineDash([]);
       ctx.globalAlpha = 1;
       ctx.beginPath();
-      ctx.rect(bbox.left - 4 * px, y - ROW * px, bbox.width + 14 * px, 2 * ROW * px);
+      ctx.rect(bbox.left - 4 * px, y - ROW * px, bbox.width + 24 * px, 2 * ROW * px);
       ctx.save();
       ctx.clip();
       for (const cluster of lost === undefined ? [] : clusters(lost, apart)) {
@@ -423,7 +426,7 @@ export class CoursePlot {
     ctx.textBaseline = "middle";
     ctx.strokeStyle = this.paint.text;
     ctx.lineWidth = px;
-    for (const { x, row, text } of placeMarks(shown, this.markRows(), bbox.width / px)) {
+    for (const { x, row, text, before } of placeMarks(shown, this.markRows(), bbox.width / px)) {
       const at = Math.round(bbox.left + x * px) + 0.5;
       const top = bbox.top - (this.markRows() - row) * MARK_ROW * px;
       ctx.globalAlpha = 0.7;
@@ -434,7 +437,6 @@ export class CoursePlot {
       ctx.stroke();
       ctx.setLineDash([]);
       ctx.globalAlpha = 1;
-      const before = x + textWidth(text, 11) > bbox.width / px;
       ctx.textAlign = before ? "right" : "left";
       ctx.fillText(text, at + (before ? -4 : 4) * px, top + (MARK_ROW / 2) * px);
     }
