@@ -277,7 +277,23 @@ export class CoursePlot {
       });
     }
     ctx.restore();
+    if (this.axis?.kind === "near") this.drawBreak(plot);
     this.drawLimit(plot);
+  }
+
+  /** The sign of an axis that doesn't begin at zero. */
+  private drawBreak({ ctx, bbox }: uPlot): void {
+    const px = uPlot.pxRatio;
+    ctx.save();
+    ctx.strokeStyle = this.paint.quiet;
+    ctx.lineWidth = 1.5 * px;
+    ctx.beginPath();
+    const bottom = bbox.top + bbox.height;
+    [0, -3, 3, -3, 3, 0].forEach((aside, i) => {
+      ctx.lineTo(bbox.left + aside * px, bottom - (2 + i * 3) * px);
+    });
+    ctx.stroke();
+    ctx.restore();
   }
 
   private drawLimit(plot: uPlot): void {

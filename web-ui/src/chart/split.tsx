@@ -109,7 +109,7 @@ function Stack({ parts, width }: { parts: readonly StackPart[]; width: number })
           `${words(id)} ${durationText(mean)}`,
           words(id),
         ];
-        const text = texts.find((one) => textWidth(one, 11) * 1.08 + 14 < wide);
+        const text = texts.find((one) => textWidth(one, 11) * 1.2 + 14 < wide);
         return (
           <g key={id} data-class={id}>
             <title>{`${texts[1]}: ${words("of_total", { share })}`}</title>

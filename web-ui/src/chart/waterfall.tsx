@@ -104,7 +104,12 @@ export function Waterfall({ message, withAi, scale: given, client = null }: Wate
         )}
         {zero !== null && (
           <g class="taken">
-            <line x1={zero} x2={zero} y1={HEAD - 3} y2={height} />
+            <line
+              x1={zero}
+              x2={zero}
+              y1={HEAD - 3}
+              y2={firstGlass === -1 ? height : top(pipeline) - ROW}
+            />
           </g>
         )}
       </svg>
@@ -174,7 +179,7 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
       <text x={columns.name} y={middle} text-anchor="end">
         {shorten(legName(row.leg), 11, columns.name)}
       </text>
-      {bar !== null && (
+      {bar !== null && (row.from !== row.to || blur === null) && (
         <rect
           class={`leg ${kind}`}
           x={at(bar[0])}
