@@ -2,7 +2,7 @@
 // and what was marked.
 
 import { type Signal, useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, durationText, outcome } from "../format";
 import type { Bin } from "../generated/wire";
 import { language } from "../words/language";
@@ -43,13 +43,17 @@ export interface CourseProps {
 
 /** The chart, with a line of figures above it: those at the cursor, or else the newest. */
 export function CourseChart(props: CourseProps) {
-  const { lanes, widthMs, fromMs, toMs, quantity, cursor } = props;
+  const { lanes, widthMs, fromMs, toMs, quantity, limitNs, marks, cursor } = props;
   const host = useRef<HTMLDivElement | null>(null);
   const plot = useRef<CoursePlot | null>(null);
   const now = useRef(props);
   now.current = props;
   const own = useState<Grid>(emptyGrid)[0];
-  const grid = fill(own, lanes, widthMs, fromMs, toMs, quantity);
+  // The cursor moves far more often than the figures change.
+  const grid = useMemo(
+    () => fill(own, lanes, widthMs, fromMs, toMs, quantity),
+    [own, lanes, widthMs, fromMs, toMs, quantity],
+  );
 
   useLayoutEffect(() => {
     const element = host.current;
@@ -73,10 +77,10 @@ export function CourseChart(props: CourseProps) {
     };
   }, []);
   useEffect(() => {
-    plot.current?.update(props);
+    plot.current?.update(now.current);
     // The figures have moved on under a cursor that stays at its moment.
     plot.current?.follow(cursor.peek());
-  });
+  }, [lanes, widthMs, fromMs, toMs, quantity, limitNs, marks, cursor]);
   useSignalEffect(() => plot.current?.follow(cursor.value));
   useSignalEffect(() => {
     language.value;

@@ -9,10 +9,10 @@ import {
   clusters,
   type Grid,
   placeMarks,
-  type Track,
   type YAxis,
   yAxis,
 } from "./coursedata";
+import { bandOf, clipTo, lineOf } from "./coursepaths";
 import { shorten, textWidth } from "./text";
 import { linearTicks, logTicks, TIME_STEPS, tickText, timeText, timeTicks } from "./ticks";
 import { colour, dash, type Paint, paintOf } from "./tones";
@@ -298,36 +298,48 @@ export class CoursePlot {
 
   private drawLimit(plot: uPlot): void {
     const limit = this.input?.limitNs ?? null;
+    if (limit === null || this.axis?.limitBeyond === true) return;
+    const { ctx, bbox } = plot;
+    const px = uPlot.pxRatio;
+    const y = Math.round(plot.valToPos(limit, "y", true));
+    ctx.save();
+    ctx.strokeStyle = this.paint.warn;
+    ctx.lineWidth = 1.5 * px;
+    ctx.setLineDash([8 * px, 4 * px]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  /** Over everything else, on a rim of the ground: its place is where lines are, too. */
+  private nameLimit(plot: uPlot): void {
+    const limit = this.input?.limitNs ?? null;
     if (limit === null) return;
     const { ctx, bbox } = plot;
     const px = uPlot.pxRatio;
     const beyond = this.axis?.limitBeyond === true;
+    const y = beyond ? bbox.top : Math.round(plot.valToPos(limit, "y", true));
+    const above = !beyond && y - 16 * px > bbox.top;
+    const text = `${beyond ? "↑ " : ""}${words("limit", { limit: tickText(limit) })}`;
     ctx.save();
     this.write(ctx, 11, this.paint.warn);
     ctx.textAlign = "right";
-    const text = words("limit", { limit: tickText(limit) });
-    if (beyond) {
-      ctx.textBaseline = "top";
-      ctx.fillText(`↑ ${text}`, bbox.left + bbox.width - 4 * px, bbox.top + 3 * px);
-    } else {
-      const y = Math.round(plot.valToPos(limit, "y", true));
-      ctx.strokeStyle = this.paint.warn;
-      ctx.lineWidth = 1.5 * px;
-      ctx.setLineDash([8 * px, 4 * px]);
-      ctx.beginPath();
-      ctx.moveTo(bbox.left, y);
-      ctx.lineTo(bbox.left + bbox.width, y);
-      ctx.stroke();
-      const above = y - 16 * px > bbox.top;
-      ctx.textBaseline = above ? "bottom" : "top";
-      ctx.fillText(text, bbox.left + bbox.width - 4 * px, y + (above ? -3 : 3) * px);
-    }
+    ctx.textBaseline = above ? "bottom" : "top";
+    ctx.strokeStyle = this.paint.panel;
+    ctx.lineWidth = 4 * px;
+    ctx.lineJoin = "round";
+    const [right, at] = [bbox.left + bbox.width - 4 * px, y + (above ? -3 : 3) * px];
+    ctx.strokeText(text, right, at);
+    ctx.fillText(text, right, at);
     ctx.restore();
   }
 
   private drawAbove(plot: uPlot): void {
     const lanes = this.input?.lanes ?? [];
     if (lanes.length <= FEW) this.drawLargest(plot, lanes);
+    this.nameLimit(plot);
     this.drawLosses(plot, lanes);
     this.drawMarks(plot);
   }
@@ -467,64 +479,4 @@ export class CoursePlot {
 
 function stepOf(splits: readonly number[]): number {
   return (splits[1] ?? 1000) - (splits[0] ?? 0);
-}
-
-function clipTo({ ctx, bbox }: uPlot): void {
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-}
-
-/** A line that ends where values are missing; one alone between gaps is as wide as its bin. */
-function lineOf(plot: uPlot, series: number, from: number, to: number): uPlot.Series.Paths {
-  const stroke = new Path2D();
-  const x = plot.data[0];
-  const y = plot.data[series] ?? [];
-  const half =
-    Math.abs(plot.valToPos(x[1] ?? 0, "x", true) - plot.valToPos(x[0] ?? 0, "x", true)) / 2;
-  const has = (i: number): boolean => i >= 0 && i < x.length && !Number.isNaN(y[i] ?? Number.NaN);
-  for (let i = from; i <= to; i += 1) {
-    if (!has(i)) continue;
-    const atX = plot.valToPos(x[i] ?? 0, "x", true);
-    const atY = plot.valToPos(y[i] ?? 0, "y", true);
-    if (has(i - 1) && i > from) {
-      stroke.lineTo(atX, atY);
-    } else if (has(i + 1)) {
-      stroke.moveTo(atX, atY);
-    } else {
-      stroke.moveTo(atX - Math.max(half, 1), atY);
-      stroke.lineTo(atX + Math.max(half, 1), atY);
-    }
-  }
-  return { stroke, fill: null, clip: null, flags: 1 } as unknown as uPlot.Series.Paths;
-}
-
-/** From P50 up to P99, for each stretch without a gap. */
-function bandOf(plot: uPlot, { p50, p99 }: Track): Path2D {
-  const path = new Path2D();
-  const x = plot.data[0];
-  const half =
-    Math.abs(plot.valToPos(x[1] ?? 0, "x", true) - plot.valToPos(x[0] ?? 0, "x", true)) / 2;
-  const missing = (i: number): boolean =>
-    Number.isNaN(p50[i] ?? Number.NaN) || Number.isNaN(p99[i] ?? Number.NaN);
-  const at = (i: number, values: Float64Array): [number, number] => [
-    plot.valToPos(x[i] ?? 0, "x", true),
-    plot.valToPos(values[i] ?? 0, "y", true),
-  ];
-  for (let i = 0; i < p50.length; i += 1) {
-    if (missing(i)) continue;
-    let end = i;
-    while (end + 1 < p50.length && !missing(end + 1)) end += 1;
-    if (end === i) {
-      const [[left, low], [, high]] = [at(i, p50), at(i, p99)];
-      path.rect(left - half, high, 2 * half, low - high);
-    } else {
-      path.moveTo(...at(i, p50));
-      for (let k = i + 1; k <= end; k += 1) path.lineTo(...at(k, p50));
-      for (let k = end; k >= i; k -= 1) path.lineTo(...at(k, p99));
-      path.closePath();
-    }
-    i = end;
-  }
-  return path;
 }
