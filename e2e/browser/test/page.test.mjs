@@ -187,7 +187,7 @@ describe("the live page", { concurrency: false }, () => {
     assert.match(rows[1], /^http1-fresh\+310 µs\+290 µs … \+340 µs830µs1.25ms0$/);
     assert.match(rows[2], /^udp−281 µs−301 µs … −251 µs240µslost2 of 60$/);
     const note = () => w.page.$eval(".panel-links .note", (found) => found.textContent);
-    assert.match(await note(), /^Requests to both services with/);
+    assert.match(await note(), /^Shadow probes, 2 a second: requests to both services with/);
     w.collector.send(snapshot({ shadow: { ...shadow(), stages: ["web"] } }));
     await w.page.waitForFunction(() =>
       document.querySelector(".panel-links .note").textContent.includes("the web service alone"),

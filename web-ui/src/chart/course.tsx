@@ -2,7 +2,7 @@
 // and what was marked.
 
 import { type Signal, useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, durationText, outcome } from "../format";
 import type { Bin } from "../generated/wire";
 import { language } from "../words/language";
@@ -21,7 +21,7 @@ import {
 } from "./coursedata";
 import { CoursePlot } from "./courseplot";
 import { Key } from "./key";
-import { momentText } from "./ticks";
+import { timeText } from "./ticks";
 import { onTheme } from "./tones";
 import { words } from "./words";
 
@@ -43,13 +43,17 @@ export interface CourseProps {
 
 /** The chart, with a line of figures above it: those at the cursor, or else the newest. */
 export function CourseChart(props: CourseProps) {
-  const { lanes, widthMs, fromMs, toMs, quantity, cursor } = props;
+  const { lanes, widthMs, fromMs, toMs, quantity, limitNs, marks, cursor } = props;
   const host = useRef<HTMLDivElement | null>(null);
   const plot = useRef<CoursePlot | null>(null);
   const now = useRef(props);
   now.current = props;
   const own = useState<Grid>(emptyGrid)[0];
-  const grid = fill(own, lanes, widthMs, fromMs, toMs, quantity);
+  // The cursor moves far more often than the figures change.
+  const grid = useMemo(
+    () => fill(own, lanes, widthMs, fromMs, toMs, quantity),
+    [own, lanes, widthMs, fromMs, toMs, quantity],
+  );
 
   useLayoutEffect(() => {
     const element = host.current;
@@ -73,10 +77,10 @@ export function CourseChart(props: CourseProps) {
     };
   }, []);
   useEffect(() => {
-    plot.current?.update(props);
+    plot.current?.update(now.current);
     // The figures have moved on under a cursor that stays at its moment.
     plot.current?.follow(cursor.peek());
-  });
+  }, [lanes, widthMs, fromMs, toMs, quantity, limitNs, marks, cursor]);
   useSignalEffect(() => plot.current?.follow(cursor.value));
   useSignalEffect(() => {
     language.value;
@@ -162,7 +166,7 @@ function Figures({ grid, lanes, quantity, at }: FiguresProps) {
   return (
     <ul class="chart-key">
       <li class="chart-when">
-        {at === -1 ? words("newest") : words("at", { at: momentText(Math.round(start)) })}
+        {at === -1 ? words("newest") : words("at", { at: timeText(start, grid.widthMs) })}
       </li>
       {lanes.map((lane, l) => {
         const track = grid.tracks[l];
@@ -218,7 +222,7 @@ function binText(
     const bin = grid.tracks[l]?.bins[at];
     return `${lane.name}: ${bin === undefined ? words("nothing") : binFigures(bin, quantity)}`;
   });
-  const start = momentText(Math.round(grid.startMs + at * grid.widthMs));
+  const start = timeText(grid.startMs + at * grid.widthMs, grid.widthMs);
   return `${words("at", { at: start })}. ${figures.join("; ")}`;
 }
 

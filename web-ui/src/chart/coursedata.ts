@@ -1,7 +1,7 @@
 // A course as a chart draws it: a grid of bins, where each lane's values stand or are missing.
 
 import type { Bin } from "../generated/wire";
-import { logDomain } from "./ticks";
+import { logDomain, niceStep } from "./ticks";
 
 /** What is shown over time. */
 export type CourseQuantity = "total" | "ai" | "transport" | "overhead";
@@ -121,41 +121,77 @@ export function binAt(grid: Grid, ms: number): number {
 
 /** An axis of durations. */
 export interface YAxis {
-  readonly log: boolean;
+  /** Of logarithms; from zero; or from near the smallest, where all are about alike. */
+  readonly kind: "log" | "zero" | "near";
   readonly from: number;
   readonly to: number;
   /** The limit lies so far above that its line isn't in the picture. */
   readonly limitBeyond: boolean;
 }
 
+/** With which ratio of the largest to the smallest an axis begins to be, and ends being, of logarithms. */
+const [TO_LOG, FROM_LOG] = [20, 8];
+/** The same of one near the smallest. */
+const [TO_NEAR, FROM_NEAR] = [1.6, 2.2];
+
 /**
  * The axis for what is drawn. From zero, so that heights compare; of logarithms where the largest
- * is so many times the smallest that from zero the small would lie flat. Once of logarithms it
- * stays so until that has clearly passed: an axis that jumps to and fro can't be read.
+ * is so many times the smallest that from zero the small would lie flat; near the smallest where
+ * all are about alike: 1.034 s and 1.077 s beside an AI's second must not look the same. As long as
+ * what is drawn fits and fills it, an axis stays as it is: one that jumps to and fro can't be read.
  */
 export function yAxis(grid: Grid, limitNs: number | null, before: YAxis | null): YAxis {
-  let [least, most, middles] = [Number.POSITIVE_INFINITY, 0, 0];
+  const [least, most] = ends(grid);
+  if (most === 0) {
+    const to = limitNs === null ? 1e9 : limitNs * 1.25;
+    return { kind: "zero", from: 0, to, limitBeyond: false };
+  }
+  const ratio = most / least;
+  const kind: YAxis["kind"] =
+    ratio > (before?.kind === "log" ? FROM_LOG : TO_LOG)
+      ? "log"
+      : ratio < (before?.kind === "near" ? FROM_NEAR : TO_NEAR)
+        ? "near"
+        : "zero";
+  const limitBeyond = limitNs !== null && limitNs > most * (kind === "near" ? 1.3 : 4);
+  const limit = limitNs === null || limitBeyond ? null : limitNs;
+  const [low, high] = [Math.min(least, limit ?? least), Math.max(most, limit ?? most)];
+  const axis: YAxis = { kind, ...around(kind, low, high), limitBeyond };
+  return before !== null && stays(before, axis, low, high) ? before : axis;
+}
+
+function ends(grid: Grid): [number, number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, 0];
   for (const { p50, p99, max } of grid.tracks) {
     for (const values of [p50, p99, max]) {
       for (const value of values) {
         if (!(value > 0)) continue;
-        least = Math.min(least, value);
-        most = Math.max(most, value);
-        if (values === p50) middles = Math.max(middles, value);
+        if (value < least) least = value;
+        if (value > most) most = value;
       }
     }
   }
-  if (most === 0) {
-    const to = limitNs === null ? 1e9 : limitNs * 1.25;
-    return { log: false, from: 0, to, limitBeyond: false };
+  return [least, most];
+}
+
+function around(kind: YAxis["kind"], low: number, high: number): { from: number; to: number } {
+  if (kind === "log") {
+    const [from, to] = logDomain(low, high);
+    return { from, to };
   }
-  const limitBeyond = limitNs !== null && limitNs > most * 4;
-  const shown = limitNs === null || limitBeyond ? most : Math.max(most, limitNs);
-  const ratio = most / least;
-  const log = before?.log === true ? ratio > 8 : ratio > 20;
-  if (!log) return { log, from: 0, to: shown * 1.08, limitBeyond };
-  const [from, to] = logDomain(Math.min(least, limitNs ?? least), shown);
-  return { log, from, to, limitBeyond };
+  const least = kind === "zero" ? 0 : low;
+  const step = niceStep(Math.max(high - least, high * 1e-3) / 8);
+  const to = Math.ceil((high + step * 0.3) / step) * step;
+  const from = kind === "zero" ? 0 : Math.max(0, Math.floor((low - step * 0.3) / step) * step);
+  return { from, to };
+}
+
+function stays(before: YAxis, axis: YAxis, low: number, high: number): boolean {
+  if (before.kind !== axis.kind || before.limitBeyond !== axis.limitBeyond) return false;
+  if (low < before.from || high > before.to) return false;
+  const size = ({ from, to, kind }: YAxis): number =>
+    kind === "log" ? Math.log(to / from) : to - from;
+  return size(axis) > 0.6 * size(before);
 }
 
 /** Losses that stand so close that they have one sign. */
@@ -233,6 +269,8 @@ export function newest(track: Track): Bin | undefined {
 export interface PlacedMark {
   readonly x: number;
   readonly row: number;
+  /** Left of its line: at the right end there is no room. */
+  readonly before: boolean;
   readonly text: string;
 }
 
@@ -242,13 +280,15 @@ export function placeMarks(
   rows: number,
   room: number,
 ): PlacedMark[] {
-  const ends = new Array<number>(rows).fill(Number.NEGATIVE_INFINITY);
+  const taken = new Array<number>(rows).fill(Number.NEGATIVE_INFINITY);
   return [...marks]
     .sort((a, b) => a.x - b.x)
     .map(({ x, text, width }) => {
-      const row = ends.findIndex((end) => end <= x);
-      if (row === -1 || x + width > room + 40) return { x, row: Math.max(row, 0), text: "" };
-      ends[row] = x + width + 8;
-      return { x, row, text };
+      const before = x + width + 4 > room;
+      const [from, to] = before ? [x - width - 4, x] : [x, x + width + 4];
+      const row = taken.findIndex((end) => end <= from);
+      if (row === -1) return { x, row: rows - 1, before, text: "" };
+      taken[row] = to + 6;
+      return { x, row, before, text };
     });
 }

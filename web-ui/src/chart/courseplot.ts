@@ -9,10 +9,10 @@ import {
   clusters,
   type Grid,
   placeMarks,
-  type Track,
   type YAxis,
   yAxis,
 } from "./coursedata";
+import { bandOf, clipTo, lineOf } from "./coursepaths";
 import { shorten, textWidth } from "./text";
 import { linearTicks, logTicks, TIME_STEPS, tickText, timeText, timeTicks } from "./ticks";
 import { colour, dash, type Paint, paintOf } from "./tones";
@@ -48,7 +48,6 @@ export class CoursePlot {
   private axis: YAxis | null = null;
   private shape = "";
   private paint: Paint;
-  private following = false;
   private readonly host: HTMLElement;
   private readonly events: CourseEvents;
 
@@ -98,11 +97,9 @@ export class CoursePlot {
   follow(ms: number | null): void {
     const plot = this.plot;
     if (plot === null) return;
-    this.following = true;
     const out =
       ms === null || ms < (plot.scales["x"]?.min ?? 0) || ms > (plot.scales["x"]?.max ?? 0);
     plot.setCursor({ left: out ? -10 : plot.valToPos(ms, "x"), top: out ? -10 : 0 });
-    this.following = false;
   }
 
   /** A length on the axis of durations in px of the page: how far two values look apart. */
@@ -145,12 +142,21 @@ export class CoursePlot {
     return marks === 0 ? 0 : marks === 1 ? 1 : 2;
   }
 
+  /** The pointer's own events: uPlot tells of a cursor that it has moved itself, too. */
   private listen(over: HTMLElement): void {
-    over.addEventListener("click", () => {
+    const at = (event: MouseEvent): [number, number] => {
+      const { left, top } = over.getBoundingClientRect();
+      return [event.clientX - left, event.clientY - top];
+    };
+    over.addEventListener("mousemove", (event) => {
+      const ms = this.plot?.posToVal(at(event)[0], "x");
+      if (ms !== undefined) this.events.move(ms);
+    });
+    over.addEventListener("mouseleave", () => this.events.move(null));
+    over.addEventListener("click", (event) => {
       const plot = this.plot;
       if (plot === null) return;
-      const { left = -1, top = -1 } = plot.cursor;
-      if (left < 0) return;
+      const [left, top] = at(event);
       this.events.click(plot.posToVal(left, "x"), plot.posToVal(top, "y"));
     });
   }
@@ -162,7 +168,7 @@ export class CoursePlot {
     const ticks = { show: true, stroke: line, size: 4, width: 1 };
     return {
       ...this.size(),
-      padding: [() => this.markRows() * MARK_ROW + 6, 10, 0, 0],
+      padding: [() => this.markRows() * MARK_ROW + 6, 22, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -183,8 +189,8 @@ export class CoursePlot {
         // One scale that is linear or of logarithms as the figures need it.
         y: {
           distr: 100,
-          fwd: (value) => (this.axis?.log === true ? Math.log10(Math.max(value, 1e-3)) : value),
-          bwd: (value) => (this.axis?.log === true ? 10 ** value : value),
+          fwd: (value) => (this.axis?.kind === "log" ? Math.log10(Math.max(value, 1e-3)) : value),
+          bwd: (value) => (this.axis?.kind === "log" ? 10 ** value : value),
           range: () => [this.axis?.from ?? 0, this.axis?.to ?? 1],
         },
       },
@@ -222,8 +228,12 @@ export class CoursePlot {
           ticks,
           splits: (plot, _, from, to) => {
             const most = plot.bbox.height / uPlot.pxRatio / 34;
-            return this.axis?.log === true ? logTicks(from, to, most) : linearTicks(from, to, most);
+            return this.axis?.kind === "log"
+              ? logTicks(from, to, most)
+              : linearTicks(from, to, most);
           },
+          // uPlot's own filter keeps powers of ten only.
+          filter: (_, splits) => splits,
           values: (_, splits) => splits.map(tickText),
         },
       ],
@@ -242,13 +252,6 @@ export class CoursePlot {
         ),
       ],
       hooks: {
-        setCursor: [
-          (plot) => {
-            if (this.following) return;
-            const { left = -1 } = plot.cursor;
-            this.events.move(left < 0 ? null : plot.posToVal(left, "x"));
-          },
-        ],
         drawAxes: [(plot) => this.drawBelow(plot)],
         draw: [(plot) => this.drawAbove(plot)],
       },
@@ -274,41 +277,69 @@ export class CoursePlot {
       });
     }
     ctx.restore();
+    if (this.axis?.kind === "near") this.drawBreak(plot);
     this.drawLimit(plot);
   }
 
+  /** The sign of an axis that doesn't begin at zero. */
+  private drawBreak({ ctx, bbox }: uPlot): void {
+    const px = uPlot.pxRatio;
+    ctx.save();
+    ctx.strokeStyle = this.paint.quiet;
+    ctx.lineWidth = 1.5 * px;
+    ctx.beginPath();
+    const bottom = bbox.top + bbox.height;
+    [0, -3, 3, -3, 3, 0].forEach((aside, i) => {
+      ctx.lineTo(bbox.left + aside * px, bottom - (2 + i * 3) * px);
+    });
+    ctx.stroke();
+    ctx.restore();
+  }
+
   private drawLimit(plot: uPlot): void {
+    const limit = this.input?.limitNs ?? null;
+    if (limit === null || this.axis?.limitBeyond === true) return;
+    const { ctx, bbox } = plot;
+    const px = uPlot.pxRatio;
+    const y = Math.round(plot.valToPos(limit, "y", true));
+    ctx.save();
+    ctx.strokeStyle = this.paint.warn;
+    ctx.lineWidth = 1.5 * px;
+    ctx.setLineDash([8 * px, 4 * px]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  /** Over everything else, on a rim of the ground: its place is where lines are, too. */
+  private nameLimit(plot: uPlot): void {
     const limit = this.input?.limitNs ?? null;
     if (limit === null) return;
     const { ctx, bbox } = plot;
     const px = uPlot.pxRatio;
     const beyond = this.axis?.limitBeyond === true;
+    const y = beyond ? bbox.top : Math.round(plot.valToPos(limit, "y", true));
+    const above = !beyond && y - 16 * px > bbox.top;
+    const text = `${beyond ? "↑ " : ""}${words("limit", { limit: tickText(limit) })}`;
     ctx.save();
     this.write(ctx, 11, this.paint.warn);
     ctx.textAlign = "right";
-    const text = words("limit", { limit: tickText(limit) });
-    if (beyond) {
-      ctx.textBaseline = "top";
-      ctx.fillText(`↑ ${text}`, bbox.left + bbox.width - 4 * px, bbox.top + 3 * px);
-    } else {
-      const y = Math.round(plot.valToPos(limit, "y", true));
-      ctx.strokeStyle = this.paint.warn;
-      ctx.lineWidth = 1.5 * px;
-      ctx.setLineDash([8 * px, 4 * px]);
-      ctx.beginPath();
-      ctx.moveTo(bbox.left, y);
-      ctx.lineTo(bbox.left + bbox.width, y);
-      ctx.stroke();
-      const above = y - 16 * px > bbox.top;
-      ctx.textBaseline = above ? "bottom" : "top";
-      ctx.fillText(text, bbox.left + bbox.width - 4 * px, y + (above ? -3 : 3) * px);
-    }
+    ctx.textBaseline = above ? "bottom" : "top";
+    ctx.strokeStyle = this.paint.panel;
+    ctx.lineWidth = 4 * px;
+    ctx.lineJoin = "round";
+    const [right, at] = [bbox.left + bbox.width - 4 * px, y + (above ? -3 : 3) * px];
+    ctx.strokeText(text, right, at);
+    ctx.fillText(text, right, at);
     ctx.restore();
   }
 
   private drawAbove(plot: uPlot): void {
     const lanes = this.input?.lanes ?? [];
     if (lanes.length <= FEW) this.drawLargest(plot, lanes);
+    this.nameLimit(plot);
     this.drawLosses(plot, lanes);
     this.drawMarks(plot);
   }
@@ -359,7 +390,7 @@ export class CoursePlot {
       ctx.setLineDash([]);
       ctx.globalAlpha = 1;
       ctx.beginPath();
-      ctx.rect(bbox.left - 4 * px, y - ROW * px, bbox.width + 14 * px, 2 * ROW * px);
+      ctx.rect(bbox.left - 4 * px, y - ROW * px, bbox.width + 24 * px, 2 * ROW * px);
       ctx.save();
       ctx.clip();
       for (const cluster of lost === undefined ? [] : clusters(lost, apart)) {
@@ -423,7 +454,7 @@ export class CoursePlot {
     ctx.textBaseline = "middle";
     ctx.strokeStyle = this.paint.text;
     ctx.lineWidth = px;
-    for (const { x, row, text } of placeMarks(shown, this.markRows(), bbox.width / px)) {
+    for (const { x, row, text, before } of placeMarks(shown, this.markRows(), bbox.width / px)) {
       const at = Math.round(bbox.left + x * px) + 0.5;
       const top = bbox.top - (this.markRows() - row) * MARK_ROW * px;
       ctx.globalAlpha = 0.7;
@@ -434,7 +465,6 @@ export class CoursePlot {
       ctx.stroke();
       ctx.setLineDash([]);
       ctx.globalAlpha = 1;
-      const before = x + textWidth(text, 11) > bbox.width / px;
       ctx.textAlign = before ? "right" : "left";
       ctx.fillText(text, at + (before ? -4 : 4) * px, top + (MARK_ROW / 2) * px);
     }
@@ -449,64 +479,4 @@ export class CoursePlot {
 
 function stepOf(splits: readonly number[]): number {
   return (splits[1] ?? 1000) - (splits[0] ?? 0);
-}
-
-function clipTo({ ctx, bbox }: uPlot): void {
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-}
-
-/** A line that ends where values are missing; one alone between gaps is as wide as its bin. */
-function lineOf(plot: uPlot, series: number, from: number, to: number): uPlot.Series.Paths {
-  const stroke = new Path2D();
-  const x = plot.data[0];
-  const y = plot.data[series] ?? [];
-  const half =
-    Math.abs(plot.valToPos(x[1] ?? 0, "x", true) - plot.valToPos(x[0] ?? 0, "x", true)) / 2;
-  const has = (i: number): boolean => i >= 0 && i < x.length && !Number.isNaN(y[i] ?? Number.NaN);
-  for (let i = from; i <= to; i += 1) {
-    if (!has(i)) continue;
-    const atX = plot.valToPos(x[i] ?? 0, "x", true);
-    const atY = plot.valToPos(y[i] ?? 0, "y", true);
-    if (has(i - 1) && i > from) {
-      stroke.lineTo(atX, atY);
-    } else if (has(i + 1)) {
-      stroke.moveTo(atX, atY);
-    } else {
-      stroke.moveTo(atX - Math.max(half, 1), atY);
-      stroke.lineTo(atX + Math.max(half, 1), atY);
-    }
-  }
-  return { stroke, fill: null, clip: null, flags: 1 } as unknown as uPlot.Series.Paths;
-}
-
-/** From P50 up to P99, for each stretch without a gap. */
-function bandOf(plot: uPlot, { p50, p99 }: Track): Path2D {
-  const path = new Path2D();
-  const x = plot.data[0];
-  const half =
-    Math.abs(plot.valToPos(x[1] ?? 0, "x", true) - plot.valToPos(x[0] ?? 0, "x", true)) / 2;
-  const missing = (i: number): boolean =>
-    Number.isNaN(p50[i] ?? Number.NaN) || Number.isNaN(p99[i] ?? Number.NaN);
-  const at = (i: number, values: Float64Array): [number, number] => [
-    plot.valToPos(x[i] ?? 0, "x", true),
-    plot.valToPos(values[i] ?? 0, "y", true),
-  ];
-  for (let i = 0; i < p50.length; i += 1) {
-    if (missing(i)) continue;
-    let end = i;
-    while (end + 1 < p50.length && !missing(end + 1)) end += 1;
-    if (end === i) {
-      const [[left, low], [, high]] = [at(i, p50), at(i, p99)];
-      path.rect(left - half, high, 2 * half, low - high);
-    } else {
-      path.moveTo(...at(i, p50));
-      for (let k = i + 1; k <= end; k += 1) path.lineTo(...at(k, p50));
-      for (let k = end; k >= i; k -= 1) path.lineTo(...at(k, p99));
-      path.closePath();
-    }
-    i = end;
-  }
-  return path;
 }

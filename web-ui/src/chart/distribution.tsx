@@ -9,13 +9,13 @@ import { extent, histogram, type Point, shareText, shareWithin } from "./ecdf";
 import { Key } from "./key";
 import { useWidth } from "./measure";
 import { textWidth } from "./text";
-import { logAt, logDomain, logPlace, logTicks, tickText } from "./ticks";
+import { linearTicks, logAt, logDomain, logPlace, logTicks, tickText } from "./ticks";
 import { dash, toneClass } from "./tones";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
 const height = (): number => (isOneScreen.value ? 166 : 210);
-const LEFT = 40;
+const LEFT = 44;
 const RIGHT = 12;
 const TOP = 16;
 const BOTTOM = 24;
@@ -204,7 +204,7 @@ function outline(bars: readonly number[], { x, y, domain }: Frame): string {
 
 function Grid({ frame, mode, top }: { frame: Frame; mode: "ecdf" | "histogram"; top: number }) {
   const { domain, x, y, width } = frame;
-  const shares = mode === "ecdf" ? [0, 0.25, 0.5, 0.75, 0.95] : [0, top / 2.1, top / 1.05];
+  const shares = mode === "ecdf" ? [0, 0.25, 0.5, 0.75, 1] : linearTicks(0, top, 4);
   const ticks = logTicks(domain[0], domain[1], (width - LEFT - RIGHT) / 48);
   let end = Number.NEGATIVE_INFINITY;
   return (
@@ -213,7 +213,7 @@ function Grid({ frame, mode, top }: { frame: Frame; mode: "ecdf" | "histogram"; 
         <g key={share}>
           <line x1={LEFT} x2={width - RIGHT} y1={y(share)} y2={y(share)} />
           <text x={LEFT - 6} y={y(share) + 3.5} text-anchor="end">
-            {mode === "ecdf" ? `${share * 100}\u00a0%` : `${(share * 100).toFixed(1)}\u00a0%`}
+            {`${Number((share * 100).toPrecision(3))}\u00a0%`}
           </text>
         </g>
       ))}

@@ -16,17 +16,7 @@ export function shareWithin(points: readonly Point[], ns: number): [number, numb
     if ((points[middle]?.[1] ?? 0) <= ns) low = middle + 1;
     else high = middle - 1;
   }
-  const below = points[low - 1]?.[0] ?? 0;
-  const above = points[low]?.[0] ?? 1;
-  return [
-    below,
-    low === 0 && ns < (points[0]?.[1] ?? 0) && points.length > 1 ? lowest(points) : above,
-  ];
-}
-
-/** Below a point of share 0, the smallest value, there is nothing. */
-function lowest(points: readonly Point[]): number {
-  return points[0]?.[0] ?? 0;
+  return [points[low - 1]?.[0] ?? 0, points[low]?.[0] ?? 1];
 }
 
 /**
@@ -44,7 +34,8 @@ function onePercent(share: number): string {
   const digits = tail ? 1 : share < 0.1 ? 1 : 0;
   const power = 10 ** digits;
   const shown = Math.floor(share * 100 * power + 1e-6) / power;
-  return `${Math.max(shown, 1 / power).toFixed(digits)}\u00a0%`;
+  if (shown === 0) return `<\u00a0${1 / power}\u00a0%`;
+  return `${shown.toFixed(digits)}\u00a0%`;
 }
 
 /** From the shortest to the longest of all lanes; `null` without any. */

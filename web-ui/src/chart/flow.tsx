@@ -3,6 +3,7 @@
 
 import { count, failure } from "../format";
 import type { GlassCounts, Ledger } from "../generated/wire";
+import { isOneScreen } from "../room";
 import { shareText } from "./ecdf";
 import {
   type Branch,
@@ -21,6 +22,8 @@ import { words } from "./words";
 const FULL = 46;
 /** Above a flow to the right: count and name of each stage. */
 const HEAD = 38;
+/** A third line there. */
+const LINE = 13;
 const SIDE = 4;
 
 export interface FlowProps {
@@ -101,6 +104,7 @@ function need(stage: Stage, branches: readonly number[], plan: Plan, i: number):
   const head = Math.max(
     textWidth(words(stage.id as "taken"), 11),
     textWidth(count(stage.count), 15) * 1.05,
+    textWidth(lookedAt(plan, i) ?? "", 11),
   );
   const out = exits(branches);
   const labels = stage.leaving.map((branch, b) => {
@@ -144,6 +148,7 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
     at.push(along);
     along += stretch;
   }
+  const head = lookedAt(plan, 5) === null ? HEAD : HEAD + LINE;
   const base = Math.max(...thick.stages) + TURN + 20;
   const most = Math.max(...stages.map(({ leaving }) => leaving.length));
   const out = stages.map((_, i) => exits(thick.branches[i] ?? []));
@@ -156,8 +161,8 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
   );
   const bottom = most === 0 ? Math.max(...thick.stages) + 6 : base + (most - 1) * LABEL + 20;
   return (
-    <svg width="100%" height={HEAD + bottom} role="img" aria-label={spoken(plan)}>
-      <g transform={`translate(0 ${HEAD})`}>
+    <svg width="100%" height={head + bottom} role="img" aria-label={spoken(plan)}>
+      <g transform={`translate(0 ${head})`}>
         <Bands placed={placed} flip={false} />
       </g>
       {placed.map(({ stage, at: x }, i) => (
@@ -166,8 +171,13 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
             {count(stage.count)}
           </text>
           <text class="quiet" x={x} y="29">
-            {shorten(stageName(stage, plan, i), 11, wide[i] ?? 0)}
+            {words(stage.id as "taken")}
           </text>
+          {lookedAt(plan, i) !== null && (
+            <text class="quiet" x={x} y="42">
+              {lookedAt(plan, i)}
+            </text>
+          )}
         </g>
       ))}
       {placed.map(({ branches }, i) =>
@@ -177,7 +187,7 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
             branch={branch}
             lines={branchLines(branch, plan, i)}
             x={exit + TURN + t + 8}
-            y={HEAD + end - 4}
+            y={head + end - 4}
           />
         )),
       )}
@@ -185,12 +195,11 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
   );
 }
 
-function stageName(stage: Stage, plan: Plan, i: number): string {
-  const name = words(stage.id as "taken");
+/** Behind the pipeline only the newest ones are looked at. */
+function lookedAt(plan: Plan, i: number): string | null {
   const delivered = plan.stages[4]?.count ?? 0;
-  return i === 5 && plan.looked < delivered
-    ? `${name} ${words("of_newest", { n: count(plan.looked) })}`
-    : name;
+  if (i !== 5 || plan.looked >= delivered) return null;
+  return words("of_newest", { n: count(plan.looked) });
 }
 
 function Down({ plan, width }: { plan: Plan; width: number }) {
@@ -202,7 +211,7 @@ function Down({ plan, width }: { plan: Plan; width: number }) {
   let along = 8;
   for (const own of rows) {
     at.push(along);
-    along += 30 + own.reduce((all, row) => all + row, 0);
+    along += (isOneScreen.value ? 27 : 30) + own.reduce((all, row) => all + row, 0);
   }
   const edge = SIDE + Math.max(...thick.stages);
   const placed = place(
@@ -223,7 +232,7 @@ function Down({ plan, width }: { plan: Plan; width: number }) {
           <text x={SIDE + t + 8} y={y + 6}>
             <tspan class="count">{count(stage.count)}</tspan>
             <tspan class="quiet" dx="6">
-              {stageName(stage, plan, i)}
+              {[words(stage.id as "taken"), lookedAt(plan, i)].filter(Boolean).join(" · ")}
             </tspan>
           </text>
         </g>

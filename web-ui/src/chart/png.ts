@@ -39,7 +39,9 @@ export async function chartPng(element: Element): Promise<Blob> {
   const paint = paintOf(element);
   const names = [...element.querySelectorAll<HTMLElement>(".chart-key li")];
   const lines = names.length === 0 ? 0 : rows(names, width);
-  const scale = Math.max(2, devicePixelRatio);
+  // A canvas has the pixels that it has; an SVG may have more than the screen.
+  const scale =
+    source instanceof HTMLCanvasElement ? source.width / width : Math.max(2, devicePixelRatio);
   const canvas = document.createElement("canvas");
   canvas.width = Math.ceil((width + 2 * MARGIN) * scale);
   canvas.height = Math.ceil((height + 2 * MARGIN + lines * LINE) * scale);

@@ -3,6 +3,7 @@
 
 import { durationText, interval } from "../format";
 import type { Summary } from "../generated/wire";
+import { isOneScreen } from "../room";
 import { shareText } from "./ecdf";
 import { useWidth } from "./measure";
 import { type StackPart, splitDomain, stack, type Whisker, whiskers } from "./splitlayout";
@@ -11,9 +12,11 @@ import { logPlace, logTicks, tickText } from "./ticks";
 import { words } from "./words";
 
 const STACK = 26;
-const ROW = 26;
+/** On one screen with everything else there is less room. */
+const rowHeight = (): number => (isOneScreen.value ? 24 : 30);
 const HEAD = 18;
 const AXIS = 22;
+const LINE = 14;
 const ROWS = ["ai", "transport", "overhead", "total"] as const;
 
 export interface SplitProps {
@@ -42,8 +45,11 @@ export function Split({ classes, limitNs }: SplitProps) {
   const left = Math.max(...ROWS.map((id) => textWidth(words(id), 11))) + 10;
   const right = width - 14;
   const x = (ns: number): number => left + logPlace(domain, ns) * (right - left);
-  const top = HEAD + STACK + 14 + HEAD;
-  const bottom = top + ROWS.length * ROW;
+  const limitShown = limitNs !== null && limitNs <= domain[1];
+  // The limit's text has a line of its own: it must not lie over a figure.
+  const top = HEAD + STACK + 14 + HEAD + (limitShown ? LINE : 0);
+  const title = HEAD + STACK + 14 + HEAD - 6;
+  const bottom = top + ROWS.length * rowHeight();
   const mean = parts.reduce((all, part) => all + part.mean, 0);
   return (
     <div class="chart split" ref={box} data-testid="split">
@@ -55,10 +61,10 @@ export function Split({ classes, limitNs }: SplitProps) {
           {durationText(mean)}
         </text>
         <Stack parts={parts} width={width} />
-        <text class="quiet" x="0" y={top - 6}>
+        <text class="quiet" x="0" y={title}>
           {words("quantiles")}
         </text>
-        <Legend right={width} y={top - 6} left={textWidth(words("quantiles"), 11) + 12} />
+        <Legend right={width} y={title} left={textWidth(words("quantiles"), 11) + 12} />
         <g class="grid">
           {logTicks(domain[0], domain[1], (right - left) / 46).map((tick) => (
             <g key={tick}>
@@ -69,12 +75,12 @@ export function Split({ classes, limitNs }: SplitProps) {
             </g>
           ))}
         </g>
-        {limitNs !== null && limitNs <= domain[1] && (
+        {limitShown && (
           <Limit x={x(limitNs)} top={top} bottom={bottom} ns={limitNs} width={width} />
         )}
         {rows.map(({ id, marks, of }, i) => (
           <g key={id} class={`quantiles ${id}`} data-class={id}>
-            <text x={left - 8} y={top + i * ROW + ROW / 2 + 4} text-anchor="end">
+            <text x={left - 8} y={top + i * rowHeight() + rowHeight() / 2 + 4} text-anchor="end">
               {words(id)}
             </text>
             {marks.map((mark) => (
@@ -84,7 +90,7 @@ export function Split({ classes, limitNs }: SplitProps) {
                 n={of?.n ?? 0}
                 x={x}
                 ends={[left, right]}
-                y={top + i * ROW + ROW / 2}
+                y={top + i * rowHeight() + rowHeight() / 2}
               />
             ))}
           </g>
@@ -105,7 +111,7 @@ function Stack({ parts, width }: { parts: readonly StackPart[]; width: number })
           `${words(id)} ${durationText(mean)}`,
           words(id),
         ];
-        const text = texts.find((one) => textWidth(one, 11) + 12 < wide);
+        const text = texts.find((one) => textWidth(one, 11) * 1.2 + 14 < wide);
         return (
           <g key={id} data-class={id}>
             <title>{`${texts[1]}: ${words("of_total", { share })}`}</title>
@@ -117,7 +123,7 @@ function Stack({ parts, width }: { parts: readonly StackPart[]; width: number })
               height={STACK}
             />
             {text !== undefined && (
-              <text class="inside" x={from * width + 7} y={HEAD + STACK / 2 + 4}>
+              <text class={`inside ${id}`} x={from * width + 7} y={HEAD + STACK / 2 + 4}>
                 {text}
               </text>
             )}
@@ -162,7 +168,7 @@ interface MarkProps {
 }
 
 function Mark({ mark: { id, ns, lo, hi }, n, x, ends, y }: MarkProps) {
-  const up = { P50: 0, P95: -5, P99: 5 }[id];
+  const up = { P50: -8, P95: 0, P99: 8 }[id];
   const at = y + up;
   const [from, to] = [lo === null ? ends[0] : x(lo), hi === null ? ends[1] : x(hi)];
   const range = interval([lo, hi], n);
@@ -192,8 +198,8 @@ function Limit({ x, top, bottom, ns, width }: LimitProps) {
   const before = x + textWidth(text, 11) + 6 > width;
   return (
     <g class="limit">
-      <line x1={x} x2={x} y1={top} y2={bottom} />
-      <text x={x + (before ? -4 : 4)} y={top + 9} text-anchor={before ? "end" : "start"}>
+      <line x1={x} x2={x} y1={top - LINE} y2={bottom} />
+      <text x={x + (before ? -4 : 4)} y={top - 4} text-anchor={before ? "end" : "start"}>
         {text}
       </text>
     </g>

@@ -24,9 +24,9 @@ export function stack(classes: Readonly<Record<string, Summary>>): StackPart[] {
   let at = 0;
   return STACKED.map((id, i) => {
     const mean = means[i] ?? 0;
-    const from = at;
-    at += mean / whole;
-    return { id, mean, from, to: at };
+    const from = at / whole;
+    at += mean;
+    return { id, mean, from, to: at / whole };
   });
 }
 

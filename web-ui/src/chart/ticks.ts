@@ -1,7 +1,5 @@
 // Round figures for axes, and how they are written.
 
-import { elapsed } from "../format";
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -19,21 +17,20 @@ export function timeTicks(from: number, to: number, most: number): number[] {
   return multiples(from, to, step);
 }
 
-/** A moment since the collector's start, as short as its axis' step allows. */
+/** A moment since the collector's start, as exact as its axis' step. */
 export function timeText(ms: number, step: number): string {
-  if (step < 1000) return `${(ms / 1000).toFixed(step < 10 ? 3 : step < 100 ? 2 : 1)}\u00a0s`;
   if (ms < 0) return `−${timeText(-ms, step)}`;
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return `${seconds}\u00a0s`;
+  const digits = step >= 1000 ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3;
+  // Rounded first: 59.97 s to a tenth is 1:00.0, not 0:60.0.
+  const power = 10 ** digits;
+  const all = Math.round((ms / 1000) * power) / power;
+  if (all < 60) return `${all.toFixed(digits)}\u00a0s`;
+  const whole = Math.floor(all);
   const two = (n: number): string => String(n).padStart(2, "0");
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
-  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
-}
-
-/** The same in full, for a sentence. */
-export function momentText(ms: number): string {
-  return ms < 0 ? `−${elapsed(-ms)}` : elapsed(ms);
+  const seconds = (all % 60).toFixed(digits).padStart(digits === 0 ? 2 : digits + 3, "0");
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}:${seconds}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${seconds}`;
 }
 
 function multiples(from: number, to: number, step: number): number[] {

@@ -15,7 +15,7 @@ import { tickText } from "./ticks";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isOneScreen.value ? 13 : 19);
+const rowHeight = (): number => (isOneScreen.value ? 12 : 19);
 const barHeight = (): number => (isOneScreen.value ? 9 : 12);
 const HEAD = 20;
 
@@ -106,7 +106,12 @@ export function Waterfall({ message, withAi, scale: given, client = null }: Wate
         )}
         {zero !== null && (
           <g class="taken">
-            <line x1={zero} x2={zero} y1={HEAD - 3} y2={height} />
+            <line
+              x1={zero}
+              x2={zero}
+              y1={HEAD - 3}
+              y2={firstGlass === -1 ? height : top(pipeline) - rowHeight()}
+            />
           </g>
         )}
       </svg>
@@ -176,7 +181,7 @@ function Row({ row, top, scale, columns, hatch, next }: RowProps) {
       <text x={columns.name} y={middle} text-anchor="end">
         {shorten(legName(row.leg), 11, columns.name)}
       </text>
-      {bar !== null && (
+      {bar !== null && (row.from !== row.to || blur === null) && (
         <rect
           class={`leg ${kind}`}
           x={at(bar[0])}

@@ -127,7 +127,7 @@ function Bars({ checks }: { checks: readonly Check[] }) {
           <span class="name">
             <span>
               {quantityName(check.quantity) ?? check.name}
-              {several && <bdi class="quiet"> {check.lane}</bdi>}
+              {several && !check.passed && <bdi> {check.lane}</bdi>}
             </span>
             <b>{value(check)}</b>
           </span>
@@ -332,7 +332,12 @@ function Http() {
             {decision !== undefined && (
               <b data-testid="certainty">{words(`certainty_${decision}`)} </b>
             )}
-            <span class="quiet" data-testid="verdict-reason">
+            <span
+              class="quiet"
+              data-testid="verdict-reason"
+              data-explain="verdict"
+              data-more={said.reason}
+            >
               {clip(said.reason, 400)}
             </span>
           </p>

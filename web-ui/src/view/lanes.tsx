@@ -74,7 +74,7 @@ export function Lanes() {
                 <th scope="col" {...explain("p99")}>
                   P99
                 </th>
-                <th scope="col" {...explain("rate")}>
+                <th scope="col" class="rate" {...explain("rate")}>
                   {words("rate")}
                 </th>
               </tr>
@@ -148,7 +148,7 @@ function Row({ of }: { of: LaneView }) {
           <Quantile of={of} name="p99" />
         </>
       )}
-      <td class="figure" {...explainCell("rate")}>
+      <td class="figure rate" {...explainCell("rate")}>
         {of.rates.delivered_per_s === null
           ? NOTHING
           : `${trimmed(of.rates.delivered_per_s)}\u00a0/s`}

@@ -23,14 +23,7 @@ const shadow = computed(() => figures.value?.shadow ?? null);
 export function Links() {
   const probes = shadow.value;
   return (
-    <Panel
-      id="links"
-      title={words("links")}
-      term="probe"
-      aside={
-        probes !== null && <small class="quiet">{words("links_rate", { n: probes.rate_hz })}</small>
-      }
-    >
+    <Panel id="links" title={words("links")} term="probe">
       {probes === null ? (
         <p class="quiet empty" data-testid="no-links">
           {words(figures.value === null ? "no_figures" : "no_links")}
@@ -77,6 +70,7 @@ function Table({ of: probes }: { of: Shadow }) {
       </table>
       <p class="note">
         {words("links_note", {
+          rate: probes.rate_hz,
           services: services(probes.stages.join()),
           bytes,
           current: probes.current,

@@ -3,6 +3,7 @@
 import { clip, count, durationText, elapsed, NOTHING } from "../format";
 import type { ClockReport, RobotView } from "../generated/wire";
 import { figures } from "../store";
+import { figureWords } from "../words/figures";
 import { panelWords as words } from "../words/panels";
 import { explain, explainCell } from "./explain";
 import { Panel } from "./panel";
@@ -145,7 +146,7 @@ function Clock({ of }: { of: ClockReport }) {
       <td class="figure" {...explainCell("offset", of.relation)}>
         {offset(of)}
         {of.epochs > 1 && (
-          <small class="warn"> {words("epochs", { n: count(of.epochs - 1) })}</small>
+          <small class="ci warn">{words("epochs", { n: count(of.epochs - 1) })}</small>
         )}
       </td>
       <td class="figure" {...explainCell("drift")}>
@@ -157,7 +158,7 @@ function Clock({ of }: { of: ClockReport }) {
 
 /** Offset ± bound. Offsets of years (a wall clock's) say nothing but their bound. */
 function offset({ exact, offset_ns }: ClockReport): string {
-  if (exact) return words("own");
+  if (exact) return figureWords("exact");
   if (offset_ns === null) return words("unrelated");
   const [lo, hi] = offset_ns;
   const at = (lo + hi) / 2;

@@ -2,11 +2,12 @@
 
 import { computed, signal } from "@preact/signals";
 import { fallScale } from "../chart/fall";
+import { Key } from "../chart/key";
 import { Waterfall } from "../chart/waterfall";
 import { clip, durationText, outcome } from "../format";
 import type { MessageView } from "../generated/wire";
 import type { Scale } from "../scale";
-import { client, figures, state, withAi } from "../store";
+import { client, figures, lanes, state, tones, withAi } from "../store";
 import { panelWords as words } from "../words/panels";
 import { explain } from "./explain";
 import { Panel } from "./panel";
@@ -37,7 +38,6 @@ export function First() {
       picture={shown !== null}
       aside={
         <>
-          {shown !== null && <Facts of={shown} id={chosen === null ? "newest" : "picked"} />}
           {chosen !== null && (
             <button
               type="button"
@@ -92,13 +92,7 @@ function Waiting() {
 export function Slowest() {
   const shown = slowest.value;
   return (
-    <Panel
-      id="slowest"
-      title={words("slowest")}
-      term="waterfall"
-      picture={shown !== null}
-      aside={shown !== null && <Facts of={shown} id="slowest" />}
-    >
+    <Panel id="slowest" title={words("slowest")} term="waterfall" picture={shown !== null}>
       {shown === null ? (
         <p class="quiet empty">{words("no_message")}</p>
       ) : (
@@ -116,8 +110,12 @@ function Facts({ of, id }: { of: MessageView; id: string }) {
   return (
     <p class="facts">
       <span class="who">
-        <bdi class="robot">{of.robot_id}</bdi> <b>#{of.sequence}</b>{" "}
-        <bdi class="quiet">{of.lane}</bdi>
+        {lanes.value.length > 1 && (
+          <span class="lane-key" title={of.lane}>
+            <Key tone={tones.value.get(of.lane) ?? 0} name="" />
+          </span>
+        )}
+        <bdi class="robot">{of.robot_id}</bdi> <b>#{of.sequence}</b>
       </span>{" "}
       <span class={delivered ? "fine" : "bad"} title={of.detail ?? undefined}>
         {delivered ? "✓" : `✗ ${outcome(of.outcome)}`}
@@ -158,6 +156,7 @@ function CopySign() {
 function One({ message, id }: { message: MessageView; id: string }) {
   return (
     <div class="one-message" data-testid={`message-${id}`} data-trace={message.trace_id}>
+      <Facts of={message} id={id} />
       {message.detail !== null && <p class="detail">{clip(message.detail, 200)}</p>}
       <Waterfall
         message={message}
