@@ -7,7 +7,9 @@
  * @param {{consoleErrors: string[], pageErrors: string[], requests: string[], sent: string[]}} seen
  */
 export async function observe(page, seen) {
+  const opened = await openAll(page);
   const shown = await page.evaluate(readPage);
+  if (opened) await page.click('[data-testid="all-figures"]');
   const origin = new URL(page.url());
   const acks = seen.sent.map((text) => JSON.parse(text)).filter((frame) => frame.type === "ack");
   const items = acks.flatMap((ack) => ack.items);
@@ -24,9 +26,18 @@ export async function observe(page, seen) {
     // Another port of the page's host is one of Hopwatch's own services.
     foreign_requests: seen.requests.filter((url) => {
       const { protocol, hostname } = new URL(url);
-      return protocol !== "data:" && hostname !== origin.hostname;
+      return protocol !== "data:" && protocol !== "blob:" && hostname !== origin.hostname;
     }),
   };
+}
+
+/** All figures stand in a fold below the essentials. */
+async function openAll(page) {
+  const fold = page.locator('[data-testid="all-figures"][aria-expanded="false"]');
+  if ((await fold.count()) === 0) return false;
+  await fold.click();
+  await page.waitForSelector('[data-testid="all-open"]');
+  return true;
 }
 
 /** Runs in the browser. */

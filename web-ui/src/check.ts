@@ -60,6 +60,19 @@ export function map<T>(inner: Check<T>): Check<{ [key: string]: T }> {
   };
 }
 
+/** An object with a `key` that says which of these it is. */
+export function tagged<T extends object>(
+  key: keyof T & string,
+  kinds: Readonly<Record<string, Check<never> | Check<T>>>,
+): Check<T> {
+  return (value, path) => {
+    if (!isRecord(value)) return `${path} is no object`;
+    const kind = value[key];
+    const check = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+    return check?.(value, path) ?? (check === undefined ? `${path}.${key} is unknown` : null);
+  };
+}
+
 /** An object that has at least these fields; the compiler sees to it that none is left out. */
 export function object<T extends object>(fields: { [K in keyof T]-?: Check<T[K]> }): Check<T> {
   const checks = Object.entries<Check<unknown>>(fields);

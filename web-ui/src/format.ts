@@ -1,5 +1,8 @@
 // Figures and texts as they are read: units, counts, and strings of unknown origin.
 
+import { figureWords } from "./words/figures";
+import { failureName, outcomeName, stageName } from "./words/names";
+
 /** What is shown where there is no figure: nothing is not zero. */
 export const NOTHING = "–";
 
@@ -77,7 +80,7 @@ export function percent(share: number): string {
 /** The interval of a quantile: a bound that the sample is too small for is said to be missing. */
 export function interval([lo, hi]: readonly [number | null, number | null], n: number): string {
   if (n === 0) return NOTHING;
-  const missing = `no upper bound at n\u00a0=\u00a0${count(n)}`;
+  const missing = figureWords("no_upper", { n: count(n) });
   if (lo === null) return hi === null ? missing : `≤\u00a0${durationText(hi)}`;
   if (hi === null) return `≥\u00a0${durationText(lo)}, ${missing}`;
   return range(lo, hi);
@@ -97,9 +100,9 @@ export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const minutes = Math.floor(seconds / 60);
   const two = (n: number): string => String(n).padStart(2, "0");
-  if (minutes === 0) return `${seconds}\u00a0s`;
-  if (minutes < 60) return `${minutes}\u00a0min ${two(seconds % 60)}\u00a0s`;
-  return `${Math.floor(minutes / 60)}\u00a0h ${two(minutes % 60)}\u00a0min`;
+  if (minutes === 0) return figureWords("seconds", { s: seconds });
+  if (minutes < 60) return figureWords("minutes", { m: minutes, s: two(seconds % 60) });
+  return figureWords("hours", { h: Math.floor(minutes / 60), m: two(minutes % 60) });
 }
 
 /**
@@ -110,7 +113,8 @@ export function clip(text: string, limit: number): string {
   let shown = "";
   let length = 0;
   for (const character of text) {
-    if (length === limit) return `${shown}… (${count(text.length)} characters)`;
+    if (length === limit)
+      return `${shown}… ${figureWords("characters", { n: count(text.length) })}`;
     shown += visible(character);
     length += 1;
   }
@@ -132,33 +136,17 @@ function visible(character: string): string {
   return hidden ? "\ufffd" : character;
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = {
-  delivered: "delivered",
-  queue_dropped: "queue full",
-  undecodable: "undecodable",
-  abandoned: "abandoned at stop",
-};
-
-const FAILURES: Readonly<Record<string, string>> = {
-  unreachable: "unreachable",
-  broken: "connection broken",
-  timed_out: "timed out",
-  refused: "refused",
-  failed: "failed",
-  bad_reply: "bad reply",
-};
-
 /** Why a request failed, in words. */
 export function failure(name: string): string {
-  return FAILURES[name] ?? words(name);
+  return failureName(name) ?? words(name);
 }
 
 /** What became of a message, in words. */
 export function outcome(name: string): string {
-  const known = OUTCOMES[name];
+  const known = outcomeName(name);
   if (known !== undefined) return known;
   const [stage = "", why] = name.split(" ");
-  const service = stage === "ai" ? "AI" : words(stage);
+  const service = stageName(stage) ?? words(stage);
   return why === undefined ? service : `${service} ${failure(why)}`;
 }
 

@@ -15,35 +15,51 @@ import {
   pair,
   Refusal,
   string,
+  tagged,
 } from "./check";
 import {
+  type AiSettings,
+  type Bin,
+  type Check as BudgetCheck,
+  type BudgetReport,
   type Class,
+  type ClockReport,
+  type Controls,
+  type CourseView,
   type DeliveryGap,
   type EventView,
   type Finding,
+  type GlassCounts,
   type GlassView,
   type LaneView,
   type Ledger,
   type Leg,
   type LegFigures,
   type LegView,
+  type Live,
+  type MeasuredRun,
   type MessageView,
   type Mode,
   type Modes,
   type Near,
+  type NetworkSettings,
   type OpenLoop,
   type OverPublished,
   type PageConfig,
+  type Part,
   type Push,
   type Rates,
+  type RobotSettings,
+  type RobotView,
   type Shadow,
   type ShadowLink,
-  type Snapshot,
   type SpanFigures,
   type SpanOverPublished,
   type Stability,
   type Summary,
   VERSION,
+  type Verdict,
+  type Watch,
   type Within,
 } from "./generated/wire";
 
@@ -146,6 +162,9 @@ const lane = object<LaneView>({
   transport: string,
   ledger,
   classes: map(object<Summary>(summaryFields)),
+  distribution: map(list(pair(number))),
+  newest: natural,
+  glass: object<GlassCounts>({ delivered: natural, received: natural, painted: natural }),
   spans: map(object<SpanFigures>({ ...summaryFields, ...widthFields })),
   legs: map(
     object<LegFigures>({ ...summaryFields, ...widthFields, class: classOf, negative: natural }),
@@ -209,6 +228,8 @@ const message = object<MessageView>({
   lane: string,
   robot_id: string,
   sequence: number,
+  // The gateway may have begun before the collector did.
+  at_ms: number,
   outcome: string,
   detail: nullable(string),
   total_ns: ns,
@@ -218,39 +239,138 @@ const message = object<MessageView>({
   ),
 });
 
-const snapshot = object<Snapshot>({
-  version: number,
-  run_id: string,
-  state: oneOf("waiting", "running", "ended"),
-  elapsed_ms: natural,
-  window: natural,
-  lanes: list(lane),
-  latest: list(message),
-  shadow: nullable(
-    object<Shadow>({
-      rate_hz: number,
-      stages: list(oneOf("ai", "web")),
-      body_bytes: pair(natural),
-      current: string,
-      links: list(
-        object<ShadowLink>({
-          link: string,
-          probes: natural,
-          failed: natural,
-          retries: natural,
-          rounds: natural,
-          p50_ns: nullable(latency),
-          p95_ns: nullable(latency),
-          pairs: natural,
-          change_ns: nullable(change),
-          change_ci_ns: pair(nullable(change)),
-        }),
-      ),
+const shadow = object<Shadow>({
+  rate_hz: number,
+  stages: list(oneOf("ai", "web")),
+  body_bytes: pair(natural),
+  current: string,
+  links: list(
+    object<ShadowLink>({
+      link: string,
+      probes: natural,
+      failed: natural,
+      retries: natural,
+      rounds: natural,
+      p50_ns: nullable(latency),
+      p95_ns: nullable(latency),
+      pairs: natural,
+      change_ns: nullable(change),
+      change_ci_ns: pair(nullable(change)),
     }),
   ),
-  clients: natural,
-  events: list(object<EventView>({ at_ms: natural, kind: string, text: string })),
 });
+
+const course = object<CourseView & { kind: "course" }>({
+  kind: oneOf("course"),
+  lane: string,
+  width_ms: natural,
+  chunk: number,
+  bins: list(
+    object<Bin>({
+      at_ms: number,
+      n: natural,
+      p50_ns: ns,
+      p95_ns: ns,
+      p99_ns: ns,
+      max_ns: ns,
+      ai_p50_ns: ns,
+      transport_p50_ns: ns,
+      overhead_p50_ns: ns,
+      slowest: nullable(string),
+      lost: map(natural),
+    }),
+  ),
+});
+
+const robot = object<RobotView>({
+  lane: string,
+  robot_id: string,
+  published: nullable(natural),
+  taken: natural,
+  delivered: natural,
+  rate_hz: ns,
+  p50_ns: ns,
+  p99_ns: ns,
+  last_ms: number,
+});
+
+const clock = object<ClockReport>({
+  id: string,
+  used_for: string,
+  relation: string,
+  exact: boolean,
+  offset_ns: nullable(pair(number)),
+  drift_ppm: nullable(pair(number)),
+  exchanges: natural,
+  epochs: natural,
+});
+
+const budget = object<BudgetReport>({
+  checks: list(
+    object<BudgetCheck>({
+      lane: string,
+      quantity: oneOf("mean_total", "mean_communication", "p99_total", "delivered"),
+      limit_value: number,
+      measured_value: ns,
+      name: string,
+      limit: string,
+      measured: string,
+      passed: boolean,
+    }),
+  ),
+  passed: boolean,
+});
+
+const measured = object<MeasuredRun>({
+  name: string,
+  state: oneOf("running", "writing", "done", "failed"),
+  from_ms: number,
+  to_ms: ns,
+  messages: nullable(natural),
+  decision: nullable(string),
+  trouble: nullable(string),
+});
+
+type Of<Kind extends Part["kind"]> = Extract<Part, { kind: Kind }>;
+
+const part = tagged<Part>("kind", {
+  lane: object<Of<"lane">>({ kind: oneOf("lane"), lane }),
+  course,
+  latest: object<Of<"latest">>({ kind: oneOf("latest"), messages: list(message) }),
+  slowest: object<Of<"slowest">>({ kind: oneOf("slowest"), messages: list(message) }),
+  robots: object<Of<"robots">>({ kind: oneOf("robots"), robots: list(robot) }),
+  clocks: object<Of<"clocks">>({ kind: oneOf("clocks"), clocks: list(clock) }),
+  verdict: object<Of<"verdict">>({
+    kind: oneOf("verdict"),
+    verdict: object<Verdict>({ decision: string, reason: string }),
+    budget,
+  }),
+  shadow: object<Of<"shadow">>({ kind: oneOf("shadow"), shadow: nullable(shadow) }),
+  events: object<Of<"events">>({
+    kind: oneOf("events"),
+    events: list(object<EventView>({ at_ms: number, kind: string, text: string })),
+  }),
+  measured: object<Of<"measured">>({ kind: oneOf("measured"), runs: list(measured) }),
+});
+
+const lives = {
+  snapshot: object<Extract<Live, { type: "snapshot" }>>({
+    type: oneOf("snapshot"),
+    version: number,
+    run_id: string,
+    state: oneOf("waiting", "running", "ended"),
+    elapsed_ms: natural,
+    clients: natural,
+    watch: object<Watch>({ window: oneOf("10s", "1min", "run"), robot: nullable(string) }),
+    whole: boolean,
+    parts: list(part),
+  }),
+  message: object<Extract<Live, { type: "message" }>>({
+    type: oneOf("message"),
+    trace_id: string,
+    message: nullable(message),
+  }),
+};
 
 const pushes = {
   hello: object<Extract<Push, { type: "hello" }>>({
@@ -284,23 +404,41 @@ export function readPush(data: unknown): Push | OtherVersion | Refusal {
 }
 
 /** A frame of the collector. */
-export function readLive(data: unknown): Snapshot | OtherVersion | Refusal {
+export function readLive(data: unknown): Live | OtherVersion | Refusal {
   const frame = parse(data);
   if (frame instanceof Refusal) return frame;
-  if (frame["type"] !== "snapshot") {
-    return new Refusal(`unknown type ${JSON.stringify(frame["type"])}`);
+  switch (frame["type"]) {
+    case "snapshot":
+      return otherVersion(frame) ?? checkedAs(lives.snapshot, frame, "snapshot");
+    case "message":
+      return checkedAs(lives.message, frame, "message");
+    default:
+      return new Refusal(`unknown type ${JSON.stringify(frame["type"])}`);
   }
-  return otherVersion(frame) ?? checkedAs(snapshot, frame, "snapshot");
 }
+
+const pageConfig = object<PageConfig>({
+  broadcaster_port: natural,
+  collector_port: natural,
+  controls: object<Controls>({
+    ai_port: nullable(natural),
+    robots_port: nullable(natural),
+    network_port: nullable(natural),
+    token_needed: boolean,
+  }),
+});
 
 /** The page's configuration. */
 export function readConfig(value: unknown): PageConfig | Refusal {
-  return checkedAs(
-    object<PageConfig>({ broadcaster_port: natural, collector_port: natural }),
-    value,
-    "config.json",
-  );
+  return checkedAs(pageConfig, value, "config.json");
 }
+
+/** What the simulated AI service, the robots and the network were set to. */
+export const settings = {
+  ai: object<AiSettings>({ model_ms: number }),
+  robots: object<RobotSettings>({ rate_hz: number, payload_bytes: natural }),
+  network: object<NetworkSettings>({ loss: number }),
+};
 
 function parse(data: unknown): Record<string, unknown> | Refusal {
   if (typeof data !== "string") return new Refusal("a binary frame");

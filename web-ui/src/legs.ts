@@ -1,6 +1,7 @@
 // The legs in the order of a message's way, with what the page needs to know of each.
 
 import type { Class, Leg } from "./generated/wire";
+import { className, legNames } from "./words/names";
 
 /** One leg. */
 export interface LegInfo {
@@ -63,7 +64,12 @@ export function inOrder<T>(legs: Readonly<Record<string, T>>): [string, T][] {
 
 /** The name as it is read. */
 export function legName(name: string): string {
-  return name.replaceAll("_", " ").replace(/^ai\b/, "AI");
+  return legNames(name) ?? name.replaceAll("_", " ").replace(/^ai\b/, "AI");
+}
+
+/** The name of a class, or of a row of classes, as it is read. */
+export function classOf(name: string): string {
+  return className(name) ?? name;
 }
 
 /** The classes and what they mean. */

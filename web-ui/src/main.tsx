@@ -1,9 +1,13 @@
 // The page's wiring: configuration → sockets → state → view.
 
+import { effect } from "@preact/signals";
 import { render } from "preact";
+import { Asks } from "./asks";
 import { Refusal } from "./check";
+import { takeUp } from "./choices";
 import { readConfig } from "./frames";
 import type { PageConfig } from "./generated/wire";
+import { follow } from "./room";
 import { backOff, Socket, type Surroundings } from "./socket";
 import { resolution, Stamps } from "./stamps";
 import {
@@ -15,7 +19,7 @@ import {
   type PageState,
   pushed,
 } from "./state";
-import { configTrouble, now, resolutionNs, state } from "./store";
+import { config, configTrouble, now, resolutionNs, seenAt, state, watch } from "./store";
 import { Page } from "./view/page";
 
 const clock = (): number => performance.now();
@@ -49,12 +53,12 @@ function taskQueue(): (f: () => void) => void {
 
 async function loadConfig(): Promise<PageConfig> {
   for (let failures = 0; ; failures += 1) {
-    const config = await fetchConfig();
-    if (!(config instanceof Refusal)) {
+    const told = await fetchConfig();
+    if (!(told instanceof Refusal)) {
       configTrouble.value = null;
-      return config;
+      return told;
     }
-    configTrouble.value = config.reason;
+    configTrouble.value = told.reason;
     await new Promise((later) => setTimeout(later, backOff(failures, Math.random())));
   }
 }
@@ -72,20 +76,27 @@ async function fetchConfig(): Promise<PageConfig | Refusal> {
 type Frame = (data: unknown, at: number) => [PageState, Effect];
 
 /** Opens one of the feeds; `read` puts a frame into the state. */
-function open(feed: Feed, url: string, read: Frame, stamps: Stamps | null): Socket {
+function open(
+  feed: Feed,
+  url: string,
+  read: Frame,
+  stamps: Stamps | null,
+  opened: () => void = () => undefined,
+): Socket {
   const socket = new Socket(
     url,
     {
+      opened,
       changed: (connection) => {
         stamps?.forget();
         state.value = connectionChanged(state.value, feed, connection);
       },
       frame: (data, at) => {
         const before = state.value;
-        const [next, effect] = read(data, at);
+        const [next, todo] = read(data, at);
         state.value = next;
-        if (effect.kind === "acknowledge") stamps?.received(effect.traceId, at);
-        if (effect.kind === "stop") socket.stop();
+        if (todo.kind === "acknowledge") stamps?.received(todo.traceId, at);
+        if (todo.kind === "stop") socket.stop();
         // Whatever is odd about a frame becomes a notice.
         return next.notices === before.notices;
       },
@@ -95,7 +106,7 @@ function open(feed: Feed, url: string, read: Frame, stamps: Stamps | null): Sock
   return socket;
 }
 
-function connect(config: PageConfig): Record<Feed, Socket> {
+function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed, Socket> {
   const url = (port: number, path: string): string => `ws://${location.hostname}:${port}${path}`;
   const stamps = new Stamps(
     {
@@ -108,25 +119,60 @@ function connect(config: PageConfig): Record<Feed, Socket> {
     (traceId) => isShown(state.value, traceId),
     (ack) => broadcaster.send(JSON.stringify(ack)),
   );
+  const asks = new Asks(
+    () => collector,
+    () => ({ watch: watch.value, traceId: due(state.value) }),
+    surroundings.later,
+    document.hidden,
+  );
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) stamps.becameHidden();
+    else {
+      seenAt.value = clock();
+      broadcaster.retry();
+    }
+    asks.seen(!document.hidden);
   });
   const broadcaster = open(
     "broadcaster",
-    url(config.broadcaster_port, "/ws"),
+    url(broadcaster_port, "/ws"),
     (data) => pushed(state.value, data),
     stamps,
   );
-  const collector = open(
+  const collector: Socket = open(
     "collector",
-    url(config.collector_port, "/v1/live"),
-    (data, at) => figured(state.value, data, at),
+    url(collector_port, "/v1/live"),
+    (data, at) => {
+      asks.answered();
+      return figured(state.value, data, at);
+    },
     null,
+    () => asks.opened(),
   );
+  let first = true;
+  effect(() => {
+    // Reading it is what makes this run again.
+    const wanted = watch.value;
+    if (!first && wanted !== null) asks.changed();
+    first = false;
+  });
+  let asked = due(state.value);
+  effect(() => {
+    const traceId = due(state.value);
+    if (traceId !== null && traceId !== asked) asks.message(traceId);
+    asked = traceId;
+  });
   return { broadcaster, collector };
 }
 
+/** The message whose answer is still due. */
+function due({ picked }: PageState): string | null {
+  return picked?.message === "asked" ? picked.traceId : null;
+}
+
 async function start(): Promise<void> {
+  takeUp();
+  follow();
   resolutionNs.value = resolution(clock);
   setInterval(() => {
     now.value = clock();
@@ -136,7 +182,9 @@ async function start(): Promise<void> {
   if (root === null) return;
   root.replaceChildren();
   render(<Page retry={(feed) => sockets?.[feed].retry()} />, root);
-  sockets = connect(await loadConfig());
+  const told = await loadConfig();
+  config.value = told;
+  sockets = connect(told);
 }
 
 void start();

@@ -32,6 +32,8 @@ export interface Surroundings {
 export interface Listener {
   /** The connection changed: connecting or disconnected. */
   changed(connection: Connection): void;
+  /** It is open: frames can be sent. */
+  opened?(): void;
   /** A frame came at `at`, in ms of the page's clock. Says whether it was a good one. */
   frame(data: unknown, at: number): boolean;
 }
@@ -86,6 +88,16 @@ export class Socket {
     this.connect();
   }
 
+  /** Gives up a connection that seems dead, and opens another one at once. */
+  renew(): void {
+    if (this.stopped) return;
+    const line = this.line;
+    this.line = null;
+    this.callOff();
+    line?.close();
+    this.connect();
+  }
+
   /** Closes, and stays closed. */
   stop(): void {
     this.stopped = true;
@@ -103,7 +115,9 @@ export class Socket {
     try {
       line = this.around.open(this.url, {
         opened: () => {
-          if (current()) this.callOff();
+          if (!current()) return;
+          this.callOff();
+          this.listener.opened?.();
         },
         message: (data) => {
           // The stamp first: whatever is done before it would be counted as transport.

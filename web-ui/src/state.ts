@@ -1,8 +1,9 @@
 // What the page knows, and how each frame changes it: pure, time is an argument.
 
 import { Refusal } from "./check";
+import { type Figures, merge } from "./figures";
 import { OtherVersion, readLive, readPush } from "./frames";
-import type { Snapshot } from "./generated/wire";
+import type { MessageView } from "./generated/wire";
 import { type Said, said } from "./said";
 
 /** The two services that the page listens to. */
@@ -26,6 +27,13 @@ export interface Notice {
   readonly count: number;
 }
 
+/** One message that is looked at. */
+export interface Picked {
+  readonly traceId: string;
+  /** It; `null`: the collector doesn't keep it; "asked": no answer yet. */
+  readonly message: MessageView | null | "asked";
+}
+
 /** Everything that is shown. */
 export interface PageState {
   readonly broadcaster: Connection;
@@ -33,8 +41,12 @@ export interface PageState {
   /** The broadcaster's name for this page. */
   readonly client: string | null;
   /** The last figures, and when they came. */
-  readonly snapshot: Snapshot | null;
-  readonly snapshotAt: number | null;
+  readonly figures: Figures | null;
+  readonly figuresAt: number | null;
+  /** Snapshots that came. */
+  readonly snapshots: number;
+  /** The message that was asked for; `null`: none was. */
+  readonly picked: Picked | null;
   /** The newest messages of the broadcaster, newest first: what the live line shows. */
   readonly tail: readonly Said[];
   /** Messages that this page got. */
@@ -51,8 +63,10 @@ export const START: PageState = {
   broadcaster: { kind: "connecting" },
   collector: { kind: "connecting" },
   client: null,
-  snapshot: null,
-  snapshotAt: null,
+  figures: null,
+  figuresAt: null,
+  snapshots: 0,
+  picked: null,
   tail: [],
   received: 0,
   notices: [],
@@ -105,14 +119,34 @@ export function figured(state: PageState, data: unknown, now: number): [PageStat
   const frame = readLive(data);
   if (frame instanceof Refusal) return [refused(state, "collector", frame), NONE];
   if (frame instanceof OtherVersion) return incompatible(state, "collector", frame);
-  const last = state.snapshot;
-  const goesOn = state.collector.kind === "live" && last?.run_id === frame.run_id;
-  if (goesOn && frame.elapsed_ms < last.elapsed_ms) {
+  if (frame.type === "message") return [answered(state, frame.trace_id, frame.message), NONE];
+  const last = state.figures;
+  const goesOn = state.collector.kind === "live" && last?.runId === frame.run_id;
+  if (goesOn && frame.elapsed_ms < last.elapsedMs) {
     // Only within a connection: a collector that was started anew begins at zero.
     return [noticed(state, "out_of_order", "figures older than those shown were left out"), NONE];
   }
-  const collector: Connection = { kind: "live" };
-  return [{ ...state, collector, snapshot: frame, snapshotAt: now }, NONE];
+  if (!goesOn && !frame.whole) {
+    // What changed is of no use to a page that doesn't know what it changed from.
+    return [noticed(state, "torn_feed", "figures that began in the middle were left out"), NONE];
+  }
+  const figures = merge(goesOn ? last : null, frame);
+  const snapshots = state.snapshots + 1;
+  return [{ ...state, collector: { kind: "live" }, figures, figuresAt: now, snapshots }, NONE];
+}
+
+/** A message is to be looked at: what is on the page already needs no answer. */
+export function picked(state: PageState, traceId: string): PageState {
+  const known = [...(state.figures?.latest ?? []), ...(state.figures?.slowest ?? [])];
+  const message = known.find((one) => one.trace_id === traceId) ?? "asked";
+  return { ...state, picked: { traceId, message } };
+}
+
+function answered(state: PageState, traceId: string, message: MessageView | null): PageState {
+  if (state.picked?.traceId !== traceId) return state;
+  // What is shown stays when the collector has forgotten it meanwhile.
+  if (message === null && state.picked.message !== "asked") return state;
+  return { ...state, picked: { traceId, message } };
 }
 
 /** Something that the page noticed; of each kind the newest text is kept, and how many. */

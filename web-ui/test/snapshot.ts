@@ -1,6 +1,15 @@
 // A small, whole snapshot for tests.
 
-import type { LaneView, Ledger, MessageView, Snapshot, Summary } from "../src/generated/wire";
+import type {
+  Bin,
+  LaneView,
+  Ledger,
+  MessageView,
+  Part,
+  Snapshot,
+  Summary,
+} from "../src/generated/wire";
+import { VERSION } from "../src/generated/wire";
 
 export const SUMMARY: Summary = {
   n: 1,
@@ -59,6 +68,14 @@ export const LANE: LaneView = {
   transport: "http1",
   ledger: LEDGER,
   classes: { ai: SUMMARY },
+  distribution: {
+    total: [
+      [0.5, 5],
+      [1, 6],
+    ],
+  },
+  newest: 1,
+  glass: { delivered: 1, received: 1, painted: 1 },
   spans: { pipeline: { ...SUMMARY, ...EXACT } },
   legs: { wake: { ...SUMMARY, ...EXACT, class: "overhead", negative: 0 } },
   stability: {
@@ -102,6 +119,7 @@ export const MESSAGE: MessageView = {
   lane: "a",
   robot_id: "robot_001",
   sequence: 1,
+  at_ms: -20,
   outcome: "delivered",
   detail: null,
   total_ns: 600,
@@ -115,16 +133,82 @@ export const MESSAGE: MessageView = {
   glass: [{ client: "c", push_ns: [1, 2], fanout_ns: null, paint_ns: null }],
 };
 
-/** As a frame of the collector. */
-export function frame(change: Partial<Snapshot> = {}): string {
-  const snapshot: Snapshot = {
-    version: 1,
-    run_id: "r",
-    state: "running",
-    elapsed_ms: 1000,
-    window: 100,
-    lanes: [LANE],
-    latest: [MESSAGE],
+/** A bin that begins at `at_ms`. */
+export function bin(at_ms: number, n = 1): Bin {
+  const p = n === 0 ? null : 600;
+  return {
+    at_ms,
+    n,
+    p50_ns: p,
+    p95_ns: p,
+    p99_ns: p,
+    max_ns: p,
+    ai_p50_ns: p,
+    transport_p50_ns: p,
+    overhead_p50_ns: p,
+    slowest: n === 0 ? null : "00",
+    lost: { lost_in_ros: 1 },
+  };
+}
+
+/** One part of each kind. */
+export const PARTS: Part[] = [
+  { kind: "lane", lane: LANE },
+  { kind: "course", lane: "a", width_ms: 100, chunk: 0, bins: [bin(0), bin(900)] },
+  { kind: "latest", messages: [MESSAGE] },
+  { kind: "slowest", messages: [{ ...MESSAGE, trace_id: "01" }] },
+  {
+    kind: "robots",
+    robots: [
+      {
+        lane: "a",
+        robot_id: "robot_001",
+        published: null,
+        taken: 5,
+        delivered: 5,
+        rate_hz: 10,
+        p50_ns: 5,
+        p99_ns: null,
+        last_ms: 900,
+      },
+    ],
+  },
+  {
+    kind: "clocks",
+    clocks: [
+      {
+        id: "b/1",
+        used_for: "the AI service",
+        relation: "within 1 µs",
+        exact: false,
+        offset_ns: [-5, 7],
+        drift_ppm: null,
+        exchanges: 4,
+        epochs: 1,
+      },
+    ],
+  },
+  {
+    kind: "verdict",
+    verdict: { decision: "INCONCLUSIVE", reason: "one run compares nothing" },
+    budget: {
+      passed: true,
+      checks: [
+        {
+          lane: "a",
+          quantity: "p99_total",
+          limit_value: 2e9,
+          measured_value: 6,
+          name: "P99 total",
+          limit: "2 s",
+          measured: "6 ns",
+          passed: true,
+        },
+      ],
+    },
+  },
+  {
+    kind: "shadow",
     shadow: {
       rate_hz: 2,
       stages: ["web"],
@@ -145,9 +229,40 @@ export function frame(change: Partial<Snapshot> = {}): string {
         },
       ],
     },
+  },
+  { kind: "events", events: [{ at_ms: -1, kind: "k", text: "t" }] },
+  {
+    kind: "measured",
+    runs: [
+      {
+        name: "run-1",
+        state: "running",
+        from_ms: 3,
+        to_ms: null,
+        messages: null,
+        decision: null,
+        trouble: null,
+      },
+    ],
+  },
+];
+
+/** A snapshot. */
+export function snapshot(change: Partial<Snapshot> = {}): Snapshot {
+  return {
+    version: VERSION,
+    run_id: "r",
+    state: "running",
+    elapsed_ms: 1000,
     clients: 1,
-    events: [{ at_ms: 1, kind: "k", text: "t" }],
+    watch: { window: "1min", robot: null },
+    whole: true,
+    parts: PARTS,
     ...change,
   };
-  return JSON.stringify({ type: "snapshot", ...snapshot });
+}
+
+/** As a frame of the collector. */
+export function frame(change: Partial<Snapshot> = {}): string {
+  return JSON.stringify({ type: "snapshot", ...snapshot(change) });
 }

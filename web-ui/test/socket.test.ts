@@ -7,6 +7,7 @@ class World {
   time = 0;
   readonly lines: { ends: Ends; sent: string[]; closed: boolean }[] = [];
   readonly changes: Connection[] = [];
+  opened = 0;
   readonly frames: [unknown, number][] = [];
   private timers: { at: number; f: () => void }[] = [];
 
@@ -14,6 +15,9 @@ class World {
     "ws://here",
     {
       changed: (connection) => this.changes.push(connection),
+      opened: () => {
+        this.opened += 1;
+      },
       frame: (data, at) => {
         this.frames.push([data, at]);
         return data !== "rubbish";
@@ -99,6 +103,23 @@ test("only a good frame makes the wait short again", () => {
   w.line.ends.opened();
   w.line.ends.message("good");
   expect(wait()).toBe(187.5);
+});
+
+test("it says when it is open, and can be made anew", () => {
+  const w = new World();
+  const [first] = w.lines;
+  expect(w.opened).toBe(0);
+  w.line.ends.opened();
+  expect(w.opened).toBe(1);
+  w.socket.renew();
+  expect(first?.closed).toBe(true);
+  expect(w.lines).toHaveLength(2);
+  first?.ends.closed();
+  first?.ends.message("late");
+  w.line.ends.opened();
+  expect(w.opened).toBe(2);
+  expect(w.frames).toEqual([]);
+  expect(w.pending).toBe(0);
 });
 
 test("frames are stamped with the time of their coming", () => {

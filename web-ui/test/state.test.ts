@@ -4,13 +4,14 @@ import {
   figured,
   isShown,
   type PageState,
+  picked,
   pushed,
   START,
   TAIL,
 } from "../src/state";
-import { frame } from "./snapshot";
+import { frame, MESSAGE } from "./snapshot";
 
-const HELLO = '{"type":"hello","version":1,"client":"page-1"}';
+const HELLO = '{"type":"hello","version":2,"client":"page-1"}';
 const message = (id: string, body: unknown = {}): string =>
   JSON.stringify({ type: "message", trace_id: id, body });
 
@@ -76,35 +77,63 @@ test("rubbish is counted by feed, with the last reason", () => {
 test("figures replace figures", () => {
   const [state, effect] = figured(START, frame(), 42);
   expect(effect).toEqual({ kind: "none" });
-  expect(state).toMatchObject({ collector: { kind: "live" }, snapshotAt: 42 });
-  expect(figured(state, frame({ elapsed_ms: 1001 }), 43)[0].snapshot?.elapsed_ms).toBe(1001);
+  expect(state).toMatchObject({ collector: { kind: "live" }, figuresAt: 42, snapshots: 1 });
+  expect(figured(state, frame({ elapsed_ms: 1001 }), 43)[0].figures?.elapsedMs).toBe(1001);
 });
 
 test("figures out of order are left out, but not those of a collector that began anew", () => {
   const [state] = figured(START, frame({ elapsed_ms: 5000 }), 1);
   const [late] = figured(state, frame({ elapsed_ms: 4000 }), 2);
-  expect(late.snapshot?.elapsed_ms).toBe(5000);
+  expect(late.figures?.elapsedMs).toBe(5000);
   expect(late.notices).toMatchObject([{ kind: "out_of_order", count: 1 }]);
   // Another run on the same connection, or the same run on a new one.
   const [other] = figured(state, frame({ elapsed_ms: 10, run_id: "s" }), 3);
-  expect(other.snapshot?.elapsed_ms).toBe(10);
+  expect(other.figures?.elapsedMs).toBe(10);
   const away = connectionChanged(state, "collector", { kind: "disconnected", retryAt: 4 });
   const [anew] = figured(away, frame({ elapsed_ms: 20 }), 5);
-  expect(anew.snapshot?.elapsed_ms).toBe(20);
+  expect(anew.figures?.elapsedMs).toBe(20);
 });
 
 test("old figures stay while the collector is away", () => {
   const [state] = figured(START, frame(), 1);
   const away = connectionChanged(state, "collector", { kind: "disconnected", retryAt: 4 });
-  expect(away.snapshot).toBe(state.snapshot);
-  expect(away.snapshotAt).toBe(1);
+  expect(away.figures).toBe(state.figures);
+  expect(away.figuresAt).toBe(1);
 });
 
 test("another version ends the connection", () => {
-  const [a, effectA] = pushed(START, '{"type":"hello","version":2,"who":1}');
+  const [a, effectA] = pushed(START, '{"type":"hello","version":1,"who":1}');
   expect(effectA).toEqual({ kind: "stop" });
-  expect(a.broadcaster).toEqual({ kind: "incompatible", version: 2 });
+  expect(a.broadcaster).toEqual({ kind: "incompatible", version: 1 });
   const [b, effectB] = figured(a, '{"type":"snapshot","version":7}', 1);
   expect(effectB).toEqual({ kind: "stop" });
   expect(b.collector).toEqual({ kind: "incompatible", version: 7 });
+});
+
+test("what begins in the middle is no use", () => {
+  const changes = frame({ whole: false, parts: [] });
+  const [lost] = figured(START, changes, 1);
+  expect(lost.figures).toBeNull();
+  expect(lost.notices).toMatchObject([{ kind: "torn_feed" }]);
+  const [state] = figured(lost, frame(), 2);
+  expect(figured(state, changes, 3)[0].figures?.lanes).toBe(state.figures?.lanes);
+  // A new connection begins with a whole one.
+  const away = connectionChanged(state, "collector", { kind: "connecting" });
+  expect(figured(away, changes, 4)[0].figuresAt).toBe(2);
+});
+
+test("a picked message is shown from what is there, or else asked for", () => {
+  const [state] = figured(START, frame(), 1);
+  expect(picked(state, "00").picked).toEqual({ traceId: "00", message: MESSAGE });
+  expect(picked(state, "01").picked?.message).toMatchObject({ trace_id: "01" });
+  const asked = picked(state, "ff");
+  expect(asked.picked).toEqual({ traceId: "ff", message: "asked" });
+  const answer = (id: string, message: unknown) =>
+    JSON.stringify({ type: "message", trace_id: id, message });
+  // The answer to a question that was taken back changes nothing.
+  expect(figured(asked, answer("ee", null), 2)[0].picked).toBe(asked.picked);
+  expect(figured(asked, answer("ff", null), 2)[0].picked?.message).toBeNull();
+  const [known] = figured(asked, answer("ff", MESSAGE), 2);
+  expect(known.picked?.message).toEqual(MESSAGE);
+  expect(figured(known, answer("ff", null), 3)[0].picked?.message).toEqual(MESSAGE);
 });

@@ -85,6 +85,7 @@ export function message(sequence, change = {}) {
     lane: "best-effort",
     robot_id: `robot_00${1 + (sequence % 3)}`,
     sequence,
+    at_ms: sequence * 50,
     outcome: "delivered",
     detail: null,
     total_ns,
@@ -119,6 +120,9 @@ export function lane(name, n, change = {}) {
     classes: Object.fromEntries(
       Object.entries(per).map(([key, ms]) => [key, summary(ms * MS, n, spread[key])]),
     ),
+    distribution: n === 0 ? {} : distributions(per, spread),
+    newest: Math.min(n, 2000),
+    glass: { delivered: Math.min(n, 2000), received: n, painted: Math.max(0, n - 3) },
     legs: Object.fromEntries(
       LEGS.map(([leg, kind, ms]) => [
         leg,
@@ -153,6 +157,19 @@ export function lane(name, n, change = {}) {
   };
 }
 
+/** Around the same figures as the summaries: a quarter of the width below, a long tail above. */
+function distributions(per, spread) {
+  const points = (ms, wide) =>
+    Array.from({ length: 60 }, (_, i) => {
+      const share = (i + 1) / 60;
+      const tail = share < 0.5 ? share - 0.5 : (share - 0.5) * 1.2 + 3 * (share - 0.5) ** 6 * 32;
+      return [share, Math.round(ms * MS * (1 + wide * tail))];
+    });
+  return Object.fromEntries(
+    Object.entries(per).map(([key, ms]) => [key, points(ms, spread[key] ?? 0.08)]),
+  );
+}
+
 /** A ledger that adds up. */
 export function ledger(delivered, change = {}) {
   const bad = delivered === 0 ? 0 : 1;
@@ -184,20 +201,174 @@ export function ledger(delivered, change = {}) {
 /** A whole snapshot of a running pipeline. */
 export function snapshot(change = {}) {
   const n = change.n ?? 1234;
+  const elapsed_ms = change.elapsed_ms ?? 63_000;
+  const watch = change.watch ?? { window: "1min", robot: null };
+  const lanes = change.lanes ?? [lane("best-effort", n)];
+  const latest = change.latest ?? Array.from({ length: 24 }, (_, i) => message(n - i));
+  const slow = message(n - 600, { total_ns: undefined });
+  const slowest = change.slowest ?? (latest.length === 0 ? [] : [slower(slow)]);
+  const parts = [
+    ...lanes.map((one) => ({ kind: "lane", lane: one })),
+    ...(change.courses ??
+      (n === 0 ? [] : lanes.flatMap(({ name }, i) => course(name, elapsed_ms, i)))),
+    { kind: "latest", messages: latest },
+    { kind: "slowest", messages: slowest },
+    { kind: "robots", robots: change.robots ?? (n === 0 ? [] : robots(lanes[0].name, elapsed_ms)) },
+    { kind: "clocks", clocks: change.clocks ?? clocks() },
+    {
+      kind: "verdict",
+      verdict: change.verdict ?? verdict(n),
+      budget: change.budget ?? budget(lanes),
+    },
+    { kind: "shadow", shadow: change.shadow === undefined ? shadow() : change.shadow },
+    { kind: "events", events: change.events ?? [] },
+    { kind: "measured", runs: change.measured ?? [] },
+  ];
   return {
     type: "snapshot",
-    version: 1,
-    run_id: "run-1",
-    state: "running",
-    elapsed_ms: 63_000,
-    window: 2000,
-    lanes: [lane("best-effort", n)],
-    latest: Array.from({ length: 24 }, (_, i) => message(n - i)),
-    shadow: shadow(),
-    clients: 1,
-    events: [],
-    ...change,
+    version: 2,
+    run_id: change.run_id ?? "run-1",
+    state: change.state ?? "running",
+    elapsed_ms,
+    clients: change.clients ?? 1,
+    watch,
+    whole: true,
+    parts,
   };
+}
+
+/** What has changed since. */
+export function changes(elapsed_ms, parts = [], change = {}) {
+  return { ...snapshot({ elapsed_ms, ...change }), whole: false, parts };
+}
+
+function slower(one) {
+  const legs = one.legs.map((leg) =>
+    leg.leg === "queue"
+      ? { ...leg, ns: 9.4 * MS }
+      : leg.leg === "ai_wait"
+        ? { ...leg, ns: 6.1 * MS }
+        : leg,
+  );
+  const total_ns = legs
+    .filter(({ leg }) => !BEFORE_TAKE.includes(leg))
+    .reduce((sum, { ns }) => sum + ns, 0);
+  return { ...one, legs, total_ns };
+}
+
+/** A lane's last minute in bins of half a second, with a loss here and there. */
+export function course(name, elapsed_ms, seed = 0) {
+  const width_ms = 500;
+  const next = random(seed + 7);
+  const bins = Array.from({ length: 120 }, (_, i) => {
+    const at_ms = elapsed_ms - 60_000 + i * width_ms - (elapsed_ms % width_ms);
+    const p50 = Math.round((11.4 + seed * 0.7 + next() + Math.sin(i / 9)) * MS);
+    const spike = next() < 0.05 ? 1.6 : 1;
+    return {
+      at_ms,
+      n: 10,
+      p50_ns: p50,
+      p95_ns: Math.round(p50 * 1.12 * spike),
+      p99_ns: Math.round(p50 * 1.2 * spike),
+      max_ns: Math.round(p50 * 1.25 * spike),
+      ai_p50_ns: Math.round(p50 * 0.88),
+      transport_p50_ns: Math.round(p50 * 0.085),
+      overhead_p50_ns: Math.round(p50 * 0.035),
+      slowest: (at_ms + 1_000_000).toString(16).padStart(32, "0"),
+      lost: i % 40 === 17 ? { lost_in_ros: 1 } : i % 60 === 31 ? { "ai timed_out": 2 } : {},
+    };
+  });
+  const chunks = new Map();
+  for (const bin of bins) {
+    const chunk = Math.floor(bin.at_ms / (32 * width_ms));
+    chunks.set(chunk, [...(chunks.get(chunk) ?? []), bin]);
+  }
+  return [...chunks].map(([chunk, some]) => ({
+    kind: "course",
+    lane: name,
+    width_ms,
+    chunk,
+    bins: some,
+  }));
+}
+
+function robots(name, elapsed_ms) {
+  return [1, 2, 3].map((i) => ({
+    lane: name,
+    robot_id: `robot_00${i}`,
+    published: 414,
+    taken: 412,
+    delivered: i === 2 ? 409 : 412,
+    rate_hz: 6.66,
+    p50_ns: 11.9 * MS,
+    p99_ns: (14 + i) * MS,
+    last_ms: elapsed_ms - i * 40,
+  }));
+}
+
+function clocks() {
+  const clock = (id, used_for, change) => ({
+    id,
+    used_for,
+    relation: "a sentence on how it relates to the gateway's",
+    exact: false,
+    offset_ns: null,
+    drift_ppm: null,
+    exchanges: 0,
+    epochs: 1,
+    ...change,
+  });
+  return [
+    clock("3f1c/4026", "gateway", { exact: true }),
+    clock("9ab0/4026", "AI service", {
+      offset_ns: [-310_000, 50_000],
+      drift_ppm: [-3.1, 4.2],
+      exchanges: 1234,
+    }),
+    clock("browser:page-1", "browser_received, painted", {
+      offset_ns: [120_000_000, 120_400_000],
+      exchanges: 60,
+      epochs: 2,
+    }),
+    clock("CLOCK_REALTIME", "DDS reader; header and DDS writer of robots on this host", {}),
+  ];
+}
+
+function verdict(n) {
+  return {
+    decision: "INCONCLUSIVE",
+    reason:
+      n === 0
+        ? "no message yet"
+        : "communication takes 1.38 ms of 11.9 ms at P50: one run compares nothing; `hopwatch compare` tells",
+  };
+}
+
+/** The usual budget of each lane. */
+export function budget(lanes, change = {}) {
+  const checks = lanes.flatMap(({ name, classes, ledger: account }) => {
+    const check = (quantity, limit_value, measured_value, passed) => ({
+      lane: name,
+      quantity,
+      limit_value,
+      measured_value,
+      name: `${name}: ${quantity}`,
+      limit: String(limit_value),
+      measured: String(measured_value),
+      passed,
+    });
+    const under = (quantity, limit, value) =>
+      check(quantity, limit, value, value !== null && value <= limit);
+    const { published, in_flight, lost_before_discovery, delivered } = account;
+    const of = published - in_flight - lost_before_discovery;
+    return [
+      under("mean_total", 2000 * MS, classes.total.mean_ns),
+      under("mean_communication", 100 * MS, classes.communication.mean_ns),
+      under("p99_total", change.p99_ns ?? 2000 * MS, classes.total.p99_ns),
+      check("delivered", 0.99, of > 0 ? delivered / of : null, of > 0 && delivered / of >= 0.99),
+    ];
+  });
+  return { checks, passed: checks.every(({ passed }) => passed) };
 }
 
 /** Shadow probes of three links, and what they say. */
@@ -234,6 +405,7 @@ export function waiting() {
     n: 0,
     state: "waiting",
     elapsed_ms: 2_000,
+    shadow: null,
     latest: [],
     lanes: [
       lane("best-effort", 0, {

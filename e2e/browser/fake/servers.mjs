@@ -17,13 +17,20 @@ const TYPES = {
   ".svg": "image/svg+xml",
 };
 
-/** The policy of the page's real server, from the same file. */
+/** The policy of the page's real server, from the same file, with what can be set. */
 function policy(host, ports) {
+  const { ai_port, robots_port, network_port } = ports.controls;
+  const set = [ai_port, robots_port, network_port]
+    .filter((port) => port !== null)
+    .map((port) => ` http://${host}:${port}`)
+    .join("");
   return readFileSync(join(WEB_UI, "server/content-security-policy.txt"), "utf8")
     .trim()
     .replaceAll("{host}", host)
     .replaceAll("{broadcaster_port}", String(ports.broadcaster_port))
-    .replaceAll("{collector_port}", String(ports.collector_port));
+    .replaceAll("{collector_port}", String(ports.collector_port))
+    .replaceAll("{controls}", "")
+    .replace(/connect-src [^;]*/, (sources) => sources.trimEnd() + set);
 }
 
 /**
@@ -87,45 +94,111 @@ async function fakePageServer(ports) {
 
 /**
  * One side that a page connects to. `welcome` gives the frames that a new connection gets first;
- * `received` holds what pages sent. It can go away and come back at the same port.
+ * `received` holds what pages sent, `answer` may answer it. It can go away and come back at the
+ * same port. Requests by HTTP get what `http` answers.
  */
 export class FakeFeed {
   port = 0;
   received = [];
   connections = 0;
   #server = null;
+  #sockets = null;
   #path;
   #welcome;
+  #answer;
+  #http;
 
-  constructor(path, welcome) {
+  constructor(path, welcome, { answer = () => [], http = () => [404, "not found\n"] } = {}) {
     this.#path = path;
     this.#welcome = welcome;
+    this.#answer = answer;
+    this.#http = http;
   }
 
   async start() {
-    this.#server = new WebSocketServer({ host: "127.0.0.1", port: this.port, path: this.#path });
+    this.#server = createServer((request, reply) => answerHttp(request, reply, this.#http));
+    this.#sockets = new WebSocketServer({ server: this.#server, path: this.#path });
+    this.#server.listen(this.port, "127.0.0.1");
     await once(this.#server, "listening");
     this.port = this.#server.address().port;
-    this.#server.on("connection", (socket) => {
+    this.#sockets.on("connection", (socket) => {
       this.connections += 1;
       for (const frame of this.#welcome()) socket.send(text(frame));
-      socket.on("message", (data) => this.received.push(JSON.parse(String(data))));
+      socket.on("message", (data) => {
+        const frame = JSON.parse(String(data));
+        this.received.push(frame);
+        for (const answer of this.#answer(frame)) socket.send(text(answer));
+      });
     });
     return this;
   }
 
   /** To every page. Strings and buffers go as they are, anything else as JSON. */
   send(frame) {
-    for (const socket of this.#server?.clients ?? []) socket.send(text(frame));
+    for (const socket of this.#sockets?.clients ?? []) socket.send(text(frame));
   }
 
   async stop() {
-    const server = this.#server;
+    const [server, sockets] = [this.#server, this.#sockets];
     this.#server = null;
+    this.#sockets = null;
     if (server === null) return;
-    for (const socket of server.clients) socket.terminate();
+    for (const socket of sockets.clients) socket.terminate();
+    sockets.close();
+    server.closeAllConnections();
     await new Promise((closed) => server.close(closed));
   }
+}
+
+/** As services answer pages of this machine: preflights, and `http(method, path, body, headers)`. */
+async function answerHttp(request, reply, http) {
+  const { method, url, headers } = request;
+  const allowed = {
+    "access-control-allow-origin": headers.origin ?? "*",
+    "access-control-allow-methods": "GET, PUT, POST",
+    "access-control-allow-headers": "authorization, content-type",
+    "cross-origin-resource-policy": "cross-origin",
+  };
+  if (method === "OPTIONS") {
+    reply.writeHead(204, allowed).end();
+    return;
+  }
+  let body = "";
+  for await (const chunk of request) body += chunk;
+  const [status, answer] = http(method, url, body === "" ? null : JSON.parse(body), headers);
+  reply.writeHead(status, { ...allowed, "content-type": "application/json" });
+  reply.end(typeof answer === "string" ? answer : JSON.stringify(answer));
+}
+
+/** A service whose settings can be asked for and set; `refuse` may give a sentence. */
+export async function fakeSettings(settings, { refuse = () => null, token = null } = {}) {
+  const state = { settings, asked: 0, put: [], authorizations: [] };
+  const server = createServer((request, reply) =>
+    answerHttp(request, reply, (method, path, body, headers) => {
+      state.asked += 1;
+      state.authorizations.push(headers.authorization ?? null);
+      if (path !== "/v1/settings") return [404, "not found\n"];
+      if (token !== null && headers.authorization !== `Bearer ${token}`) {
+        return [401, "a token is needed (HOPWATCH_TOKEN)\n"];
+      }
+      if (method === "GET") return [200, state.settings];
+      state.put.push(body);
+      const why = refuse(body);
+      if (why !== null) return [400, `${why}\n`];
+      state.settings = body;
+      return [200, body];
+    }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    state,
+    port: server.address().port,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
 function text(frame) {

@@ -1,23 +1,17 @@
 // The live page in Chromium against services that do what each test tells them.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { after, afterEach, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launch, openPage } from "../chromium.mjs";
+import { launch } from "../chromium.mjs";
 import { lane, ledger, message, push, shadow, snapshot, waiting } from "../fake/figures.mjs";
-import { FakeFeed, pageServer, until } from "../fake/servers.mjs";
-import { observe } from "../observe.mjs";
-
-const OUT = fileURLToPath(new URL("../out/", import.meta.url));
-const HELLO = { type: "hello", version: 1, client: "page-1" };
+import { until } from "../fake/servers.mjs";
+import { clean, kind, live, onOneScreen, openWorld } from "./world.mjs";
 
 describe("the live page", { concurrency: false }, () => {
   let browser;
   let world;
 
   before(async () => {
-    mkdirSync(OUT, { recursive: true });
     browser = await launch();
   });
   after(() => browser?.close());
@@ -26,44 +20,9 @@ describe("the live page", { concurrency: false }, () => {
     world = undefined;
   });
 
-  /** The services and a page that is connected to them. */
-  async function open({ hello = HELLO, first = snapshot(), ...options } = {}) {
-    const broadcaster = await new FakeFeed("/ws", () => [hello]).start();
-    const collector = await new FakeFeed("/v1/live", () => [first]).start();
-    const server = await pageServer({
-      broadcaster_port: broadcaster.port,
-      collector_port: collector.port,
-    });
-    const opened = await openPage(browser, options);
-    const { page, seen } = opened;
-    world = {
-      broadcaster,
-      collector,
-      page,
-      seen,
-      look: () => observe(page, seen),
-      shot: (name, fullPage = false) => page.screenshot({ path: `${OUT}${name}.png`, fullPage }),
-      end: async () => {
-        await opened.close();
-        server.close();
-        await Promise.all([broadcaster.stop(), collector.stop()]);
-      },
-    };
-    await page.goto(server.url);
+  async function open(options) {
+    world = await openWorld(browser, options);
     return world;
-  }
-
-  const kind = (page, feed, wanted) =>
-    page.waitForSelector(`[data-testid="connection-${feed}"][data-kind="${wanted}"]`);
-  const live = ({ page }) =>
-    Promise.all([kind(page, "broadcaster", "live"), kind(page, "collector", "live")]);
-
-  /** Nothing odd happened beside what the test wanted. */
-  function clean(shown) {
-    assert.deepEqual(shown.csp_violations, []);
-    assert.deepEqual(shown.page_errors, []);
-    assert.deepEqual(shown.console_errors, []);
-    assert.deepEqual(shown.foreign_requests, []);
   }
 
   test("shows a running pipeline", async () => {
@@ -89,12 +48,7 @@ describe("the live page", { concurrency: false }, () => {
     assert.equal(shown.legs.rows.ai_request.resolved, false);
     assert.match(shown.legs.rows.ai_request.unresolved, /not resolved/);
     assert.match(shown.last_message, /robot_001 #5.*battery 97.5.*label: "normal"/);
-    // One screen: nothing scrolls but panels.
-    const heights = await w.page.evaluate(() => [
-      document.documentElement.scrollHeight,
-      innerHeight,
-    ]);
-    assert.ok(heights[0] <= heights[1], `page is ${heights[0]} px high`);
+    await onOneScreen(w.page);
     await w.shot("running-light");
   });
 
@@ -103,28 +57,31 @@ describe("the live page", { concurrency: false }, () => {
     await live(w);
     w.broadcaster.send(push(7, { robot_status: "error", error_message: "wheel 3 blocked" }));
     await w.page.waitForSelector('[data-testid="last-message"]');
-    await w.page.click('[data-testid="message"] summary');
     clean(await w.look());
+    await onOneScreen(w.page);
     await w.shot("running-dark");
   });
 
   test("two lanes, and legs of the one that was chosen by keyboard", async () => {
     const reliable = lane("reliable", 800, {
       qos: "RELIABLE KEEP_LAST 10 VOLATILE",
-      legs: { wake: { ...snapshot().lanes[0].legs.wake, n: 777 } },
+      legs: { wake: { ...lane("best-effort", 1234).legs.wake, n: 777 } },
     });
     const first = snapshot({ lanes: [lane("best-effort", 1234), reliable] });
     const w = await open({ first });
     await live(w);
     await w.page.focus('[name="lane"]');
     await w.page.keyboard.press("ArrowDown");
-    await w.page.waitForSelector('[data-testid="legs"][data-lane="reliable"]');
+    await w.page.waitForSelector(
+      '[data-testid="lane-row"][data-lane="reliable"][data-looked="true"]',
+    );
     const shown = await w.look();
     clean(shown);
     assert.deepEqual(
       shown.lanes.map(({ name }) => name),
       ["best-effort", "reliable"],
     );
+    assert.equal(shown.legs.lane, "reliable");
     assert.equal(shown.legs.rows.wake.n, 777);
     await w.shot("two-lanes");
   });
@@ -227,13 +184,13 @@ describe("the live page", { concurrency: false }, () => {
     );
     assert.equal(rows.length, 3);
     assert.match(rows[0], /^http1 in use/);
-    assert.match(rows[1], /\+310 µs\+290 µs … \+340 µs0$/);
-    assert.match(rows[2], /lost−281 µs−301 µs … −251 µs2 of 60$/);
-    const note = () => w.page.$eval(".links .note", (found) => found.textContent);
-    assert.match(await note(), /^Requests to both services with/);
+    assert.match(rows[1], /^http1-fresh\+310 µs\+290 µs … \+340 µs830µs1.25ms0$/);
+    assert.match(rows[2], /^udp−281 µs−301 µs … −251 µs240µslost2 of 60$/);
+    const note = () => w.page.$eval(".panel-links .note", (found) => found.textContent);
+    assert.match(await note(), /^Shadow probes, 2 a second: requests to both services with/);
     w.collector.send(snapshot({ shadow: { ...shadow(), stages: ["web"] } }));
     await w.page.waitForFunction(() =>
-      document.querySelector(".links .note").textContent.includes("the web service alone"),
+      document.querySelector(".panel-links .note").textContent.includes("the web service alone"),
     );
     w.collector.send(snapshot({ shadow: null }));
     await w.page.waitForSelector('[data-testid="links"]', { state: "detached" });
@@ -248,12 +205,12 @@ describe("the live page", { concurrency: false }, () => {
   });
 
   test("another version asks for a reload and stays away", async () => {
-    const w = await open({ hello: { type: "hello", version: 2, who: [] } });
+    const w = await open({ hello: { type: "hello", version: 1, who: [] } });
     await w.page.waitForSelector('[data-testid="incompatible"]');
     await kind(w.page, "collector", "live");
     await w.page.waitForTimeout(1000);
     assert.equal(w.broadcaster.connections, 1);
-    assert.match((await w.look()).incompatible, /version 1.*broadcaster.*version 2/);
+    assert.match((await w.look()).incompatible, /version 2.*broadcaster.*version 1/);
     await w.shot("incompatible");
   });
 
@@ -263,7 +220,7 @@ describe("the live page", { concurrency: false }, () => {
     const rubbish = ["", "{", "[]", "null", '{"type":"nuke"}', Buffer.from([0, 255])];
     for (const frame of rubbish) w.broadcaster.send(frame);
     const torn = snapshot();
-    torn.lanes[0].classes.ai.p99_ci_ns = null;
+    torn.parts[0].lane.classes.ai.p99_ci_ns = null;
     for (const frame of [...rubbish, torn]) w.collector.send(frame);
     w.broadcaster.send({ type: "dropped", count: 17 });
     w.broadcaster.send(push(3));
@@ -296,7 +253,7 @@ describe("the live page", { concurrency: false }, () => {
       ],
       lanes: [
         lane("best-effort", 3, {
-          legs: { wake: { ...snapshot().lanes[0].legs.wake, min_ns: -200_000, negative: 1 } },
+          legs: { wake: { ...lane("best-effort", 1234).legs.wake, min_ns: -200_000, negative: 1 } },
           ledger: ledger(3, { reconciles: false, notes: ["The robots counted 2 more."] }),
         }),
       ],
@@ -326,10 +283,13 @@ describe("the live page", { concurrency: false }, () => {
     assert.equal(shown.lanes[0].ledger.reconciles, false);
     assert.equal(shown.legs.rows.wake.negative, 1);
     assert.equal(shown.events[0].kind, "incompatible_qos");
+    assert.ok(await w.page.isVisible('[data-testid="message-newest"] >> text=no reply within 5 s'));
+    await w.shot("failures");
+    await w.page.click('[data-testid="all-figures"]');
     await w.page.focus("summary");
     await w.page.keyboard.press("Enter");
-    assert.ok(await w.page.isVisible("text=no reply within 5 s"));
-    await w.shot("failures");
+    assert.ok(await w.page.isVisible(".way >> text=no reply within 5 s"));
+    await w.shot("failures-all", true);
   });
 
   test("acknowledges what it painted, after it was received", async () => {
@@ -340,7 +300,7 @@ describe("the live page", { concurrency: false }, () => {
       globalThis.unseen = [];
       const send = WebSocket.prototype.send;
       WebSocket.prototype.send = function (text) {
-        for (const { trace_id, painted_ns } of JSON.parse(text).items) {
+        for (const { trace_id, painted_ns } of JSON.parse(text).items ?? []) {
           const there = document.querySelector(`.ticker [data-trace="${trace_id}"]`);
           if (painted_ns !== null && there === null) globalThis.unseen.push(trace_id);
         }

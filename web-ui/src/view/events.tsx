@@ -1,53 +1,60 @@
-// What went wrong: what the stamps tell about clocks, the collector's events, and what the page
-// itself noticed.
+// What went wrong and what was marked: what the stamps tell about clocks, the collector's events,
+// and what the page itself noticed.
 
-import { clip, count, elapsed, words } from "../format";
-import { notices, snapshot } from "../store";
+import { computed } from "@preact/signals";
+import { clip, count, elapsed, words as plain } from "../format";
+import { figures, lanes, notices } from "../store";
+import { eventName } from "../words/names";
+import { panelWords as words } from "../words/panels";
+import { Panel } from "./panel";
 
 const SHOWN = 100;
 
+const events = computed(() => figures.value?.events ?? []);
+const findings = computed(() =>
+  lanes.value.flatMap(({ name, findings: found }) =>
+    found.map((finding) => ({ lane: name, ...finding })),
+  ),
+);
+
+const named = (kind: string): string => eventName(kind) ?? plain(kind);
+
 /** The panel. */
 export function Events() {
-  const events = snapshot.value?.events ?? [];
   const own = notices.value;
-  const findings = (snapshot.value?.lanes ?? []).flatMap(({ name, findings }) =>
-    findings.map((finding) => ({ lane: name, ...finding })),
-  );
+  const all = events.value.length + own.length + findings.value.length;
   return (
-    <section class="panel events" aria-labelledby="events-title">
-      <h2 id="events-title">
-        Events{" "}
-        <small data-testid="event-count">
-          {count(events.length + own.length + findings.length)}
-        </small>
-      </h2>
-      {events.length + own.length + findings.length === 0 && (
-        <p class="quiet">
-          {snapshot.value === null
-            ? "None known: the collector hasn't answered yet."
-            : "None: nothing went wrong as far as anybody has noticed."}
-        </p>
+    <Panel
+      id="events"
+      title={words("events")}
+      term="event"
+      aside={<small data-testid="event-count">{count(all)}</small>}
+    >
+      {all === 0 && (
+        <p class="quiet empty">{words(figures.value === null ? "no_events_yet" : "no_events")}</p>
       )}
-      <ul>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <ul class="scroll" tabIndex={0} aria-label={words("events")}>
         {own.map(({ kind, text, count: times }) => (
           <li key={kind} data-testid="notice" data-kind={kind} data-count={times}>
-            <small>this page</small> <b>{count(times)}</b> {text}
+            <small>{words("this_page")}</small> <b>{count(times)}</b> {text}
           </li>
         ))}
-        {findings.slice(0, SHOWN).map(({ lane, kind, subject, text }) => (
+        {events.value.slice(0, SHOWN).map(({ at_ms, kind, text }, i) => (
+          <li key={i} data-testid="event" data-kind={kind}>
+            <small>{words("at", { t: elapsed(at_ms) })}</small> <b>{named(kind)}</b>{" "}
+            {clip(text, 600)}
+          </li>
+        ))}
+        {findings.value.slice(0, SHOWN).map(({ lane, kind, subject, text }) => (
           <li key={`${lane} ${kind} ${subject}`} data-testid="finding" data-kind={kind}>
             <small>
               {lane}, <bdi>{clip(subject, 100)}</bdi>
             </small>{" "}
-            <b>{words(kind)}</b> {clip(text, 600)}
-          </li>
-        ))}
-        {events.slice(0, SHOWN).map(({ at_ms, kind, text }, i) => (
-          <li key={i} data-testid="event" data-kind={kind}>
-            <small>at {elapsed(at_ms)}</small> <b>{words(kind)}</b> {clip(text, 600)}
+            <b>{named(kind)}</b> {clip(text, 600)}
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }

@@ -2,19 +2,21 @@
 
 import { duration, NOTHING } from "../format";
 import type { Class } from "../generated/wire";
+import type { Term } from "../words/terms";
+import { explainCell } from "./explain";
 
 /** A table cell with a duration. The whole figure is there for scripts and for pointing at. */
-export function Figure({ ns, id }: { ns: number | null; id: string }) {
+export function Figure({ ns, id, term }: { ns: number | null; id: string; term: Term }) {
   if (ns === null) {
     return (
-      <td class="figure" data-testid={id}>
+      <td class="figure" data-testid={id} {...explainCell(term)}>
         {NOTHING}
       </td>
     );
   }
   const { value, unit } = duration(ns);
   return (
-    <td class="figure" data-testid={id} data-ns={ns} title={`${ns} ns`}>
+    <td class="figure" data-testid={id} data-ns={ns} {...explainCell(term, `${ns} ns`)}>
       {value}
       <span class="unit">{unit}</span>
     </td>

@@ -2,54 +2,41 @@
 
 import { count, durationText, outcome, unresolved } from "../format";
 import type { Class, GlassView, MessageView } from "../generated/wire";
-import { CLASSES, info, legName } from "../legs";
+import { classOf, info, legName } from "../legs";
 import { drawn, negative, type Scale, type Segment, sharedScale } from "../scale";
-import { client, resolutionNs, snapshot, withAi } from "../store";
+import { client, figures, lanes, resolutionNs, withAi } from "../store";
+import { headWords } from "../words/head";
+import { panelWords as words } from "../words/panels";
 import { Axis, Bar } from "./bar";
+import { explain } from "./explain";
 import { Swatch } from "./figure";
 
 const SHOWN = 20;
 
 /** The panel. */
 export function Latest() {
-  const figures = snapshot.value;
-  const messages = figures?.latest.slice(0, SHOWN) ?? [];
+  const messages = figures.value?.latest.slice(0, SHOWN) ?? [];
   const bars = messages.map((message) => drawn(message, withAi.value));
   const scale = sharedScale(bars);
-  const severalLanes = (figures?.lanes.length ?? 0) > 1;
+  const severalLanes = lanes.value.length > 1;
   return (
     <section class="panel latest" aria-labelledby="latest-title">
       <div class="latest-head">
-        <h2 id="latest-title">Latest messages</h2>
+        <h3 id="latest-title">{words("latest")}</h3>
         <Legend />
-        <label>
-          <input
-            type="checkbox"
-            checked={withAi.value}
-            data-testid="with-ai"
-            onChange={(event) => {
-              withAi.value = event.currentTarget.checked;
-            }}
-          />{" "}
-          with the AI's own time
-        </label>
       </div>
       {messages.length === 0 ? (
-        <div class="empty" data-testid="no-messages">
-          <p>{figures === null ? "Waiting for the collector" : "Waiting for the first message"}</p>
-          <p class="quiet">
-            Each message will stand here with its way as a bar, newest first. If robots publish and
-            nothing comes, look at the events: a QoS that doesn't fit is told there.
-          </p>
-        </div>
+        <p class="quiet empty" data-testid="no-messages">
+          {words("no_message")}
+        </p>
       ) : (
         <div class={severalLanes ? "messages several" : "messages"}>
           <div class="message columns" aria-hidden="true">
-            <span>robot</span>
-            <span>outcome</span>
-            <span class="total">pipeline</span>
+            <span>{words("robot")}</span>
+            <span>{words("outcome")}</span>
+            <span class="total">{words("pipeline")}</span>
             <Axis scale={scale} />
-            <span class="glass">browser: push · paint</span>
+            <span class="glass">{words("glass")}</span>
           </div>
           <ol>
             {messages.map((message, i) => (
@@ -71,18 +58,18 @@ export function Latest() {
 function Legend() {
   const classes: Class[] = ["ai", "transport", "overhead"];
   return (
-    <ul class="legend" aria-label="Classes">
+    <ul class="legend" aria-label={words("class")}>
       {classes.map((name) => (
-        <li key={name} title={CLASSES[name].says}>
+        <li key={name} {...explain(name)}>
           <Swatch of={name} shade={0} />
-          <Swatch of={name} shade={1} /> {CLASSES[name].name}
+          <Swatch of={name} shade={1} /> {classOf(name)}
         </li>
       ))}
       <li>
         <svg width="3" height="12" aria-hidden="true">
           <line class="take" x1="1.5" x2="1.5" y1="0" y2="12" />
         </svg>{" "}
-        taken by the gateway
+        {words("taken_mark")}
       </li>
     </ul>
   );
@@ -157,7 +144,7 @@ function Way({ message }: { message: MessageView }) {
               </span>
             )}
             <small class="quiet">
-              {CLASSES[kind].name}
+              {classOf(kind)}
               {info(leg).says !== "" && `, ${info(leg).says}`}
             </small>
           </li>
@@ -165,11 +152,16 @@ function Way({ message }: { message: MessageView }) {
         {message.glass.map((view) => (
           <li key={view.client} data-testid="glass">
             <bdi>{view.client}</bdi>
-            {view.client === client.value && " (this page)"}: fan-out{" "}
-            <b>{durationText(view.fanout_ns)}</b>, push <b>{push(view)}</b>, paint{" "}
-            <b>{view.paint_ns === null ? "not painted" : durationText(view.paint_ns)}</b>
+            {view.client === client.value && ` (${words("this_page")})`}: {words("fanout")}{" "}
+            <b>{durationText(view.fanout_ns)}</b>,{" "}
+            <span {...explain("pushed")}>{words("push")}</span> <b>{push(view)}</b>,{" "}
+            <span {...explain("painted")}>{words("paint")}</span>{" "}
+            <b>{view.paint_ns === null ? words("not_painted") : durationText(view.paint_ns)}</b>
             {view.client === client.value && (
-              <small class="quiet"> (clock step {durationText(resolutionNs.value)})</small>
+              <small class="quiet">
+                {" "}
+                ({headWords("clock_step")} {durationText(resolutionNs.value)})
+              </small>
             )}
           </li>
         ))}

@@ -1,18 +1,13 @@
-// The account of what became of every published message.
+// The account of what became of every published message, in figures.
 
-import { count, counted, failure } from "../format";
-import type { Ledger, PublishedSource } from "../generated/wire";
-
-const SOURCES: Readonly<Record<PublishedSource, string>> = {
-  census: "by the robots' own count",
-  publication_sequence: "by DDS's publication numbers: what came after the last is unknown",
-  header_sequence: "by the header's sequence: the robot's word",
-  nothing: "nothing was seen",
-};
+import { count, failure } from "../format";
+import type { Ledger } from "../generated/wire";
+import { fateName, sourceName } from "../words/names";
+import { panelWords as words } from "../words/panels";
+import { explain } from "./explain";
 
 interface Fate {
   readonly id: string;
-  readonly name: string;
   readonly of: number;
   readonly reasons?: { [key: string]: number };
   /** What is known of some of them. */
@@ -28,29 +23,31 @@ function fates(l: Ledger): Fate[] {
   const sum = (reasons: { [key: string]: number }): number =>
     Object.values(reasons).reduce((a, b) => a + b, 0);
   return [
-    { id: "delivered", name: "delivered", of: l.delivered },
-    { id: "in_flight", name: "in flight", of: l.in_flight },
-    { id: "lost_before_discovery", name: "lost before discovery", of: l.lost_before_discovery },
-    { id: "lost_in_ros", name: "lost in ROS", of: l.lost_in_ros, parts: lossParts(l) },
-    { id: "outcome_unknown", name: "outcome unknown", of: l.outcome_unknown },
-    { id: "queue_dropped", name: "dropped by queue", of: l.queue_dropped },
-    { id: "undecodable", name: "undecodable", of: l.undecodable },
-    { id: "ai_failed", name: "AI failed", of: sum(l.ai_failed), reasons: l.ai_failed },
-    { id: "web_failed", name: "web failed", of: sum(l.web_failed), reasons: l.web_failed },
-    { id: "abandoned", name: "abandoned", of: l.abandoned },
+    { id: "delivered", of: l.delivered },
+    { id: "in_flight", of: l.in_flight },
+    { id: "lost_before_discovery", of: l.lost_before_discovery },
+    { id: "lost_in_ros", of: l.lost_in_ros, parts: lossParts(l) },
+    { id: "outcome_unknown", of: l.outcome_unknown },
+    { id: "queue_dropped", of: l.queue_dropped },
+    { id: "undecodable", of: l.undecodable },
+    { id: "ai_failed", of: sum(l.ai_failed), reasons: l.ai_failed },
+    { id: "web_failed", of: sum(l.web_failed), reasons: l.web_failed },
+    { id: "abandoned", of: l.abandoned },
   ];
 }
 
 function lossParts(l: Ledger): string[] {
   const parts: string[] = [];
   if (l.dds_lost > 0) {
-    parts.push(`${count(l.dds_lost)} by DDS's word`);
+    parts.push(words("by_dds", { n: count(l.dds_lost) }));
   }
   if (l.overwritten_in_history > 0) {
-    parts.push(`${count(l.overwritten_in_history)} look overwritten`);
+    parts.push(words("overwritten", { n: count(l.overwritten_in_history) }));
   }
   return parts;
 }
+
+const BESIDE = ["duplicates", "duplicate_ids", "reordered", "restarts"] as const;
 
 /** The ledger of one lane. */
 export function LedgerPanel({ ledger }: { ledger: Ledger }) {
@@ -61,12 +58,12 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
   return (
     <section class="ledger" aria-label="Ledger" data-testid="ledger" data-reconciles={fine}>
       <p class="published">
-        <b data-testid="ledger-published" data-count={ledger.published}>
+        <b data-testid="ledger-published" data-count={ledger.published} {...explain("published")}>
           {count(ledger.published)}
         </b>{" "}
-        published{" "}
+        {words("published")}{" "}
         <span class="quiet" data-testid="ledger-source" data-source={ledger.published_source}>
-          {SOURCES[ledger.published_source]}
+          {sourceName(ledger.published_source)}
         </span>
       </p>
       <dl>
@@ -75,26 +72,20 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
         ))}
       </dl>
       <p class="beside">
-        beside the sum:{" "}
-        <span data-testid="ledger-duplicates" data-count={ledger.duplicates}>
-          {counted(ledger.duplicates, "duplicate")}
-        </span>
-        ,{" "}
-        <span data-testid="ledger-duplicate_ids" data-count={ledger.duplicate_ids}>
-          {counted(ledger.duplicate_ids, "id")} used again
-        </span>
-        ,{" "}
-        <span data-testid="ledger-reordered" data-count={ledger.reordered}>
-          {count(ledger.reordered)} reordered
-        </span>
-        ,{" "}
-        <span data-testid="ledger-restarts" data-count={ledger.restarts}>
-          {counted(ledger.restarts, "robot restart")}
-        </span>
+        {words("beside")}
+        {BESIDE.map((name, i) => (
+          <span key={name}>
+            {i === 0 ? " " : ", "}
+            <span data-testid={`ledger-${name}`} data-count={ledger[name]}>
+              {words(name, { n: count(ledger[name]) })}
+            </span>
+          </span>
+        ))}
       </p>
       <p class={fine ? "fine" : "warn"} data-testid="ledger-verdict">
-        {fine ? "reconciles ✓" : "⚠ doesn't reconcile"}
-        {off !== 0 && `: the sum is ${count(sum)}, ${off > 0 ? "fewer" : "more"} than published`}
+        {words(fine ? "reconciles" : "reconciles_not")}
+        {off > 0 && words("fewer", { sum: count(sum) })}
+        {off < 0 && words("more_than", { sum: count(sum) })}
       </p>
       {ledger.notes.map((note) => (
         <p class="note" key={note} data-testid="ledger-note">
@@ -115,7 +106,7 @@ function FateRow({ fate }: { fate: Fate }) {
   return (
     <div class={fate.of === 0 ? "zero" : bad ? "bad" : ""}>
       <dt>
-        {fate.name}
+        {fateName(fate.id)}
         {known.length > 0 && <small> {known.join(", ")}</small>}
       </dt>
       <dd data-testid={`ledger-${fate.id}`} data-count={fate.of}>

@@ -1,71 +1,101 @@
 // What other links would change on this very path, by the shadow probes.
 
+import { computed } from "@preact/signals";
 import { count, duration, durationText, NOTHING } from "../format";
 import type { Shadow, ShadowLink } from "../generated/wire";
-import { snapshot } from "../store";
+import { figures } from "../store";
+import { figureWords } from "../words/figures";
+import { panelWords as words } from "../words/panels";
+import { explain, explainCell } from "./explain";
 import { Figure } from "./figure";
+import { Panel } from "./panel";
 
-const SERVICES: Record<string, string> = {
-  "ai,web": "both services",
-  ai: "the AI service alone",
-  web: "the web service alone",
-};
+const SERVICES = { "ai,web": "both", ai: "ai_alone", web: "web_alone" } as const;
 
-/** The panel; nothing without probes. */
+function services(stages: string): string {
+  const known = Object.entries(SERVICES).find(([name]) => name === stages);
+  return words(known?.[1] ?? "the_services");
+}
+
+const shadow = computed(() => figures.value?.shadow ?? null);
+
+/** The panel. */
 export function Links() {
-  const shadow = snapshot.value?.shadow ?? null;
-  if (shadow === null) return null;
-  const [least, most] = shadow.body_bytes;
+  const probes = shadow.value;
   return (
-    <section class="panel links" aria-labelledby="links-title" data-testid="links">
-      <h2 id="links-title">
-        Other links <small>shadow probes, {shadow.rate_hz} a second</small>
-      </h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" tabIndex={0} aria-label="What other links would change">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">link</th>
-              <th scope="col">P50</th>
-              <th scope="col">P95</th>
-              <th scope="col">change</th>
-              <th scope="col" class="interval">
-                its 95 % interval
-              </th>
-              <th scope="col">no reply</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shadow.links.map((link) => (
-              <Row key={link.link} of={link} shadow={shadow} />
-            ))}
-          </tbody>
-        </table>
-      </section>
+    <Panel id="links" title={words("links")} term="probe">
+      {probes === null ? (
+        <p class="quiet empty" data-testid="no-links">
+          {words(figures.value === null ? "no_figures" : "no_links")}
+        </p>
+      ) : (
+        <Table of={probes} />
+      )}
+    </Panel>
+  );
+}
+
+function Table({ of: probes }: { of: Shadow }) {
+  const [least, most] = probes.body_bytes;
+  const bytes = least === most ? count(least) : `${count(least)}–${count(most)}`;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section class="scroll" tabIndex={0} aria-label={words("links")} data-testid="links">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" {...explain("link")}>
+              {words("link")}
+            </th>
+            <th scope="col" {...explain("change")}>
+              {words("change")}
+            </th>
+            <th scope="col" class="interval" {...explain("ci")}>
+              {words("interval")}
+            </th>
+            <th scope="col" {...explain("cost")}>
+              P50
+            </th>
+            <th scope="col" {...explain("cost")}>
+              P95
+            </th>
+            <th scope="col">{words("no_reply")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {probes.links.map((link) => (
+            <Row key={link.link} of={link} shadow={probes} />
+          ))}
+        </tbody>
+      </table>
       <p class="note">
-        Requests to {SERVICES[shadow.stages.join()] ?? "the services"} with the body of a message (
-        {count(least)}
-        {least === most ? "" : ` to ${count(most)}`} bytes), without a service's own time. The
-        change is against {shadow.current} within seconds; a request without a reply takes forever.
-        A hint: the verdict comes of <code>hopwatch compare</code>.
+        {words("links_note", {
+          rate: probes.rate_hz,
+          services: services(probes.stages.join()),
+          bytes,
+          current: probes.current,
+        })}{" "}
+        <code>hopwatch compare</code>.
       </p>
     </section>
   );
 }
 
-function Row({ of, shadow }: { of: ShadowLink; shadow: Shadow }) {
-  const current = of.link === shadow.current;
+function Row({ of, shadow: probes }: { of: ShadowLink; shadow: Shadow }) {
+  const current = of.link === probes.current;
   const [lo, hi] = of.change_ci_ns;
   return (
     <tr data-testid="link" data-link={of.link} data-current={current}>
       <th scope="row">
         <bdi>{of.link}</bdi>
-        {current && <small> in use</small>}
+        {current && <small> {words("in_use")}</small>}
       </th>
-      <Cost ns={of.p50_ns} id={`link-${of.link}-p50`} />
-      <Cost ns={of.p95_ns} id={`link-${of.link}-p95`} />
-      <td class="figure" data-testid={`link-${of.link}-change`} data-ns={of.change_ns}>
+      <td
+        class="figure"
+        data-testid={`link-${of.link}-change`}
+        data-ns={of.change_ns}
+        {...explainCell("change")}
+      >
         {of.change_ns === null ? NOTHING : signed(of.change_ns)}
       </td>
       <td class="interval">
@@ -73,10 +103,12 @@ function Row({ of, shadow }: { of: ShadowLink; shadow: Shadow }) {
           ? `${signed(lo)} … ${signed(hi)}`
           : current
             ? NOTHING
-            : `none at n\u00a0=\u00a0${count(of.pairs)}`}
+            : words("none_at", { n: count(of.pairs) })}
       </td>
+      <Cost ns={of.p50_ns} id={`link-${of.link}-p50`} />
+      <Cost ns={of.p95_ns} id={`link-${of.link}-p95`} />
       <td class="figure" data-testid={`link-${of.link}-failed`} data-count={of.failed}>
-        {of.failed === 0 ? "0" : `${count(of.failed)} of ${count(of.probes)}`}
+        {of.failed === 0 ? "0" : words("of", { n: count(of.failed), all: count(of.probes) })}
       </td>
     </tr>
   );
@@ -84,17 +116,17 @@ function Row({ of, shadow }: { of: ShadowLink; shadow: Shadow }) {
 
 /** What a round costs; lost, when too many miss a reply. */
 function Cost({ ns, id }: { ns: number | "lost" | null; id: string }) {
-  if (ns !== "lost") return <Figure ns={ns} id={id} />;
+  if (ns !== "lost") return <Figure ns={ns} id={id} term="cost" />;
   return (
     <td class="figure" data-testid={id} data-ns={ns}>
-      lost
+      {figureWords("lost")}
     </td>
   );
 }
 
 /** With its sign: a change of nothing has none. */
 function signed(ns: number | "lost" | "current-lost"): string {
-  if (ns === "lost") return "lost";
-  if (ns === "current-lost") return "the one in use is lost";
+  if (ns === "lost") return figureWords("lost");
+  if (ns === "current-lost") return words("current_lost");
   return ns > 0 && duration(ns).value !== NOTHING ? `+${durationText(ns)}` : durationText(ns);
 }

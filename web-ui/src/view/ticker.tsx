@@ -3,14 +3,15 @@
 
 import type { Said } from "../said";
 import { tail } from "../store";
+import { headWords as words } from "../words/head";
 
 /** The newest message in words, and the ones before it by name. */
 export function Ticker() {
   const [newest, ...older] = tail.value;
   return (
-    <section class="ticker" aria-label="Last message" data-testid="ticker">
+    <section class="ticker" aria-label={words("last_message")} data-testid="ticker">
       {newest === undefined ? (
-        <p class="newest quiet">No message has come to this page yet.</p>
+        <p class="newest quiet">{words("no_message")}</p>
       ) : (
         <Newest message={newest} />
       )}
@@ -29,7 +30,8 @@ function Newest({ message }: { message: Said }) {
   return (
     <p class="newest" data-testid="last-message" data-trace={message.traceId}>
       <b>
-        <bdi class="robot">{message.robot || "unknown robot"}</bdi> #{message.sequence || "?"}
+        <bdi class="robot">{message.robot || words("unknown_robot")}</bdi> #
+        {message.sequence || "?"}
       </b>{" "}
       <bdi class="kind">{message.kind}</bdi> <bdi>{message.status}</bdi>{" "}
       {message.answer !== "" && (

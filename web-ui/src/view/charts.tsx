@@ -1,0 +1,169 @@
+// The charts of the lanes: over time, distributed, and split.
+
+import { computed, signal } from "@preact/signals";
+import { CourseChart, type CourseLane } from "../chart/course";
+import { DistributionChart } from "../chart/distribution";
+import { Split } from "../chart/split";
+import { windowMs } from "../figures";
+import { clip } from "../format";
+import { picked } from "../state";
+import { drawn, figures, lane, state, tones } from "../store";
+import { className } from "../words/names";
+import { panelWords as words } from "../words/panels";
+import { Panel, Segments } from "./panel";
+
+type Quantity = "total" | "ai" | "transport" | "overhead";
+const QUANTITIES: readonly Quantity[] = ["total", "ai", "transport", "overhead"];
+const quantity = signal<Quantity>("total");
+
+const courses = computed(() => figures.value?.courses ?? null);
+const courseLanes = computed((): CourseLane[] =>
+  drawn.value.map(({ name }) => ({
+    name,
+    tone: tones.value.get(name) ?? 0,
+    bins: courses.value?.get(name)?.bins ?? [],
+  })),
+);
+const marks = computed(() =>
+  (figures.value?.events ?? [])
+    .filter(({ kind }) => kind === "mark")
+    .map(({ at_ms, text }) => ({ atMs: at_ms, text: clip(text, 60) })),
+);
+/** The limit of the P99 total, of the lane that is looked at. */
+const limit = computed(() => {
+  const checks = (figures.value?.budget?.checks ?? []).filter(
+    (check) => check.quantity === "p99_total",
+  );
+  const of = checks.find((check) => check.lane === lane.value?.name) ?? checks[0];
+  return of?.limit_value ?? null;
+});
+const moment = signal<number | null>(null);
+
+/** Looks at one message. */
+export function pick(traceId: string): void {
+  state.value = picked(state.value, traceId);
+}
+
+/** Latency over time. */
+export function Course() {
+  const shown = figures.value;
+  const lanes = courseLanes.value;
+  const widths = lanes.map(({ name }) => courses.value?.get(name)?.widthMs ?? 0);
+  const first = Math.min(...lanes.flatMap(({ bins }) => bins[0]?.at_ms ?? []));
+  return (
+    <Panel
+      id="course"
+      title={words("course")}
+      term="course"
+      picture
+      aside={
+        <Segments
+          name="quantity"
+          label={words("quantity")}
+          of={QUANTITIES.map((name) => [name, className(name) ?? name] as const)}
+          chosen={quantity.value}
+          choose={(value) => {
+            quantity.value = value;
+          }}
+        />
+      }
+    >
+      {shown === null || !Number.isFinite(first) ? (
+        <p class="quiet empty" data-testid="no-course">
+          {words(shown === null ? "no_figures" : "too_few")}
+        </p>
+      ) : (
+        <CourseChart
+          lanes={lanes}
+          widthMs={Math.max(1, ...widths)}
+          fromMs={Math.max(first, shown.elapsedMs - windowMs(shown.watch.window))}
+          toMs={shown.elapsedMs}
+          quantity={quantity.value}
+          limitNs={quantity.value === "total" ? limit.value : null}
+          marks={marks.value}
+          cursor={moment}
+          pick={pick}
+        />
+      )}
+    </Panel>
+  );
+}
+
+type Mode = "ecdf" | "histogram";
+const mode = signal<Mode>("ecdf");
+const length = signal<number | null>(null);
+const distributions = computed(() =>
+  drawn.value.map((one) => ({
+    name: one.name,
+    tone: tones.value.get(one.name) ?? 0,
+    points: one.stability.unstable ? [] : (one.distribution[quantity.value] ?? []),
+  })),
+);
+
+/** The distribution of the same quantity. */
+export function Distribution() {
+  const empty = distributions.value.every(({ points }) => points.length === 0);
+  return (
+    <Panel
+      id="distribution"
+      title={words("distribution")}
+      term={mode.value}
+      picture
+      aside={
+        <Segments
+          name="mode"
+          label={words("distribution")}
+          of={(["ecdf", "histogram"] as const).map((name) => [name, words(name)] as const)}
+          chosen={mode.value}
+          choose={(value) => {
+            mode.value = value;
+          }}
+        />
+      }
+    >
+      {empty ? (
+        <p class="quiet empty" data-testid="no-distribution">
+          {words(figures.value === null ? "no_figures" : "too_few")}
+        </p>
+      ) : (
+        <DistributionChart
+          lanes={distributions.value}
+          mode={mode.value}
+          limitNs={quantity.value === "total" ? limit.value : null}
+          cursor={length}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** AI, transport and overhead of the lane that is looked at. */
+export function Where() {
+  const looked = lane.value;
+  return (
+    <Panel
+      id="where"
+      title={words("where")}
+      term="class"
+      picture
+      aside={
+        looked !== null && (
+          <small class="quiet">
+            <bdi>{looked.name}</bdi>
+          </small>
+        )
+      }
+    >
+      {looked === null ? (
+        <p class="quiet empty">{words("no_figures")}</p>
+      ) : looked.stability.unstable ? (
+        <div class="unstable" data-testid="where-unstable">
+          <strong>UNSTABLE</strong> {clip(looked.stability.reason, 300)}
+          <p class="quiet">{words("unstable_says")}</p>
+        </div>
+      ) : (
+        <Split classes={looked.classes} limitNs={limit.value} />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,193 @@
+// Words of the wire that the page knows, as they are read. Others are shown as they came.
+
+import { type Language, language } from "./language";
+
+type Names = Readonly<Record<string, string>>;
+
+/** A list of names in both languages; a name that isn't in it gives `undefined`. */
+function names(en: Names, ko: Names): (name: string) => string | undefined {
+  const texts: Readonly<Record<Language, Names>> = { en, ko };
+  return (name) => {
+    const known = texts[language.value];
+    return Object.hasOwn(known, name) ? known[name] : undefined;
+  };
+}
+
+export const outcomeName = names(
+  {
+    delivered: "delivered",
+    queue_dropped: "queue full",
+    undecodable: "undecodable",
+    abandoned: "abandoned at stop",
+  },
+  {
+    delivered: "전달됨",
+    queue_dropped: "대기열 가득 참",
+    undecodable: "해독 불가",
+    abandoned: "종료로 중단",
+  },
+);
+
+export const failureName = names(
+  {
+    unreachable: "unreachable",
+    broken: "connection broken",
+    timed_out: "timed out",
+    refused: "refused",
+    failed: "failed",
+    bad_reply: "bad reply",
+  },
+  {
+    unreachable: "연결 불가",
+    broken: "연결 끊김",
+    timed_out: "시간 초과",
+    refused: "거부됨",
+    failed: "실패",
+    bad_reply: "잘못된 응답",
+  },
+);
+
+export const stageName = names({ ai: "AI", web: "web" }, { ai: "AI", web: "웹" });
+
+export const fateName = names(
+  {
+    published: "published",
+    delivered: "delivered",
+    in_flight: "in flight",
+    lost_before_discovery: "lost before discovery",
+    lost_in_ros: "lost in ROS",
+    outcome_unknown: "outcome unknown",
+    queue_dropped: "dropped by queue",
+    undecodable: "undecodable",
+    ai_failed: "AI failed",
+    web_failed: "web failed",
+    abandoned: "abandoned",
+  },
+  {
+    published: "발행",
+    delivered: "전달됨",
+    in_flight: "진행 중",
+    lost_before_discovery: "탐색 전 손실",
+    lost_in_ros: "ROS에서 손실",
+    outcome_unknown: "결과 모름",
+    queue_dropped: "대기열에서 버림",
+    undecodable: "해독 불가",
+    ai_failed: "AI 실패",
+    web_failed: "웹 실패",
+    abandoned: "중단됨",
+  },
+);
+
+export const sourceName = names(
+  {
+    census: "by the robots' own count",
+    publication_sequence: "by DDS's publication numbers: what came after the last is unknown",
+    header_sequence: "by the header's sequence: the robot's word",
+    nothing: "nothing was seen",
+  },
+  {
+    census: "로봇이 직접 센 수",
+    publication_sequence: "DDS 발행 번호 기준: 마지막 번호 뒤는 알 수 없음",
+    header_sequence: "헤더의 순번 기준: 로봇이 알려 준 값",
+    nothing: "아무것도 보이지 않음",
+  },
+);
+
+export const className = names(
+  {
+    ai: "AI",
+    transport: "transport",
+    overhead: "overhead",
+    communication: "communication",
+    total: "total",
+  },
+  { ai: "AI", transport: "전송", overhead: "부가 처리", communication: "통신", total: "전체" },
+);
+
+export const quantityName = names(
+  {
+    mean_total: "mean total",
+    mean_communication: "mean communication",
+    p99_total: "P99 total",
+    delivered: "delivered",
+  },
+  {
+    mean_total: "평균 전체",
+    mean_communication: "평균 통신",
+    p99_total: "P99 전체",
+    delivered: "전달 비율",
+  },
+);
+
+export const decisionName = names(
+  { SWITCH: "SWITCH", KEEP: "KEEP", INCONCLUSIVE: "INCONCLUSIVE" },
+  { SWITCH: "교체 (SWITCH)", KEEP: "유지 (KEEP)", INCONCLUSIVE: "판정 불가 (INCONCLUSIVE)" },
+);
+
+export const runStateName = names(
+  { waiting: "waiting for messages", running: "running", ended: "ended" },
+  { waiting: "메시지 대기 중", running: "실행 중", ended: "종료됨" },
+);
+
+export const measuredName = names(
+  { running: "running", writing: "writing the report", done: "done", failed: "failed" },
+  { running: "측정 중", writing: "보고서 작성 중", done: "완료", failed: "실패" },
+);
+
+export const eventName = names(
+  {},
+  {
+    incompatible_qos: "QoS 불일치",
+    incompatible_type: "타입 불일치",
+    no_publisher: "발행자 없음",
+    not_matched: "연결 안 됨",
+    matched_no_samples: "연결됐지만 데이터 없음",
+    went_silent: "조용해짐",
+    silence_over: "다시 들어옴",
+    message_lost: "메시지 손실",
+    take_failed: "수신 실패",
+    wall_clock_step: "시계가 조정됨",
+    clock_peer: "시계 상대",
+    bad_census: "잘못된 집계",
+    other_topic: "다른 토픽",
+    bad_records: "잘못된 기록",
+    archive_failed: "저장 실패",
+    mark: "표시",
+    clock_step: "시계 건너뜀",
+    drift: "시계 흐름 차이",
+    constant_offset: "일정한 시계 차이",
+  },
+);
+
+export const legNames = names(
+  {},
+  {
+    schedule: "일정",
+    write: "쓰기",
+    ros: "ROS",
+    wake: "깨움",
+    queue: "대기열",
+    encode: "변환",
+    ai_connect: "AI 연결",
+    ai_retry: "AI 재시도",
+    ai_request: "AI 요청",
+    ai_wait: "AI 대기",
+    ai_infer: "AI 추론",
+    ai_resend: "AI 재전송",
+    ai_reply: "AI 응답",
+    ai_transport: "AI 전송",
+    ai_round_trip: "AI 왕복",
+    handoff: "넘김",
+    web_connect: "웹 연결",
+    web_retry: "웹 재시도",
+    web_request: "웹 요청",
+    web_handle: "웹 처리",
+    web_resend: "웹 재전송",
+    web_reply: "웹 응답",
+    web_transport: "웹 전송",
+    web_round_trip: "웹 왕복",
+    fanout: "배포",
+    push: "밀어 보내기",
+    paint: "그리기",
+  },
+);
