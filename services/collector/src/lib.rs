@@ -6,23 +6,17 @@
 //!
 //! With a database, what is acknowledged is in it, and a later start goes on from there.
 
-<<<<<<< HEAD
 mod board;
 mod course;
-mod gather;
-=======
 mod export;
->>>>>>> w-runs
+mod gather;
 mod ingest;
 mod keeper;
 mod lane;
 mod live;
-<<<<<<< HEAD
-mod samples;
-=======
 mod mark;
 mod measured;
->>>>>>> w-runs
+mod samples;
 mod snapshot;
 mod store;
 mod told;
@@ -151,12 +145,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         (None, Store::new(keep, uuid::Uuid::new_v4().to_string()))
     } else {
         let path = Path::new(&config.database);
-<<<<<<< HEAD
-        let (keeper, store) = Keeper::open(path, config.archive_records, keep)?;
-=======
-        let (keeper, mut store) = Keeper::open(path, config.archive_records, config.keep_messages)?;
+        let (keeper, mut store) = Keeper::open(path, config.archive_records, keep)?;
         store.measured.keep_in(path.with_file_name("measured"));
->>>>>>> w-runs
         (Some(keeper), store)
     };
     net::announce("collector", &listener)?;
@@ -169,25 +159,16 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         budget,
         config,
     });
-<<<<<<< HEAD
     let boards =
         live::start(Arc::clone(&shared)).context("failed to start the thread of the live page")?;
-=======
-    let snapshots = live::start(Arc::clone(&shared));
     // Each report needs the memory for all records: one at a time.
     let place = Arc::new(Semaphore::new(1));
->>>>>>> w-runs
     let (status, ending) = (Arc::clone(&shared), Arc::clone(&shared));
     let guarded = Router::new()
         .route("/v1/records", post(ingest::records))
         .route("/v1/status", get(report_status))
         .route("/v1/dataset", get(dataset))
         .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
-<<<<<<< HEAD
-        .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)))
-        .with_state(Arc::clone(&shared));
-    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, boards));
-=======
         .with_state(Arc::clone(&shared))
         .merge(mark::routes(Arc::clone(&shared)))
         .merge(export::routes(Arc::clone(&shared), Arc::clone(&place)))
@@ -195,8 +176,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)));
     // The page asks without the token first (preflight).
     let guarded = net::for_pages(guarded, shared.allowed_origins.clone());
-    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, snapshots));
->>>>>>> w-runs
+    let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, boards));
     let health = net::healthz("collector", move || {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })
