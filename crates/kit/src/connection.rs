@@ -134,6 +134,10 @@ impl State {
             Self::Answered if !bytes.is_empty() => 0,
             other => return other,
         };
+        // As it mostly is: the whole head at once.
+        if memchr::memmem::find(bytes, b"\r\n\r\n").is_some() {
+            return Self::Asked;
+        }
         for byte in bytes {
             match byte {
                 b'\n' if lines == 1 => return Self::Asked,

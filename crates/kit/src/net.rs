@@ -1,21 +1,20 @@
 //! Listening and serving HTTP, the same way in every service.
 
+use crate::app::{Answers, App};
 use crate::config::Refused;
 pub use crate::connection::Limits;
 use crate::connection::{Connection, Gate};
-use crate::pages::keep_pages_out;
 pub use crate::pages::{AllowedOrigins, for_pages};
 use crate::shutdown::Shutdown;
 use anyhow::Context;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::serve::Listener;
 use axum::{Json, Router, routing::get};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -158,20 +157,24 @@ where
 /// measure of a link of many requests or long bodies.
 ///
 /// `TCP_NODELAY` is set on every connection: Nagle with delayed ACK costs 40 ms (METHOD 20).
-pub async fn serve(listener: TcpListener, app: Router, shutdown: Shutdown) -> anyhow::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    app: impl Into<App>,
+    shutdown: Shutdown,
+) -> anyhow::Result<()> {
     serve_within(listener, app, shutdown, Limits::default()).await
 }
 
 /// The same with limits of one's own.
 pub async fn serve_within(
     listener: TcpListener,
-    app: Router,
+    app: impl Into<App>,
     shutdown: Shutdown,
     limits: Limits,
 ) -> anyhow::Result<()> {
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     // Beyond loopback others reach it by names that we don't know; there the token guards.
-    let app = if loopback { app.layer(middleware::from_fn(keep_pages_out)) } else { app };
+    let answers = app.into().answers(loopback);
     let mut gate = Gate::new(listener, limits);
     let connections = TaskTracker::new();
     loop {
@@ -179,7 +182,7 @@ pub async fn serve_within(
             accepted = gate.accept() => accepted,
             () = shutdown.begun() => break,
         };
-        connections.spawn(serve_one(connection, app.clone(), shutdown.clone()));
+        connections.spawn(serve_one(connection, answers.clone(), shutdown.clone()));
     }
     // From here on connections are refused.
     drop(gate);
@@ -190,7 +193,7 @@ pub async fn serve_within(
 }
 
 /// Serves one connection until it ends, or until its open requests have after the shutdown began.
-async fn serve_one(connection: Connection, app: Router, shutdown: Shutdown) {
+async fn serve_one(connection: Connection, answers: Answers, shutdown: Shutdown) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http2()
@@ -199,9 +202,8 @@ async fn serve_one(connection: Connection, app: Router, shutdown: Shutdown) {
         .initial_connection_window_size(WINDOW)
         // A WebSocket over HTTP/2 (RFC 8441).
         .enable_connect_protocol();
-    let service = TowerToHyperService::new(app);
     let mut served =
-        pin!(builder.serve_connection_with_upgrades(TokioIo::new(connection), service));
+        pin!(builder.serve_connection_with_upgrades(TokioIo::new(connection), answers));
     tokio::select! {
         // How a client ended its connection is its own business.
         _ended = served.as_mut() => return,

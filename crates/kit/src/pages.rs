@@ -80,10 +80,10 @@ fn is_this_machine(authority: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Keeps web pages of elsewhere out of a service that listens on loopback: one can send a
-/// `POST` anywhere without asking (its `Origin` tells), and one whose own name resolves to
-/// 127.0.0.1 could read what is here (its `Host` tells).
-pub(crate) async fn keep_pages_out(request: Request, next: Next) -> Response {
+/// The answer to a request that only a page of elsewhere would send to a service that listens on
+/// loopback: one can send a `POST` anywhere without asking (its `Origin` tells), and one whose own
+/// name resolves to 127.0.0.1 could read what is here (its `Host` tells).
+pub(crate) fn refused_page<B>(request: &axum::http::Request<B>) -> Option<Response> {
     let headers = request.headers();
     // HTTP/2 has the host in the URI.
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
@@ -93,9 +93,9 @@ pub(crate) async fn keep_pages_out(request: Request, next: Next) -> Response {
         changes.contains(request.method()) && AllowedOrigins::default().refusal(headers).is_some();
     if foreign_change || !host.is_none_or(is_this_machine) {
         let text = "this service is for programs and pages of this machine\n";
-        return (StatusCode::FORBIDDEN, text).into_response();
+        return Some((StatusCode::FORBIDDEN, text).into_response());
     }
-    next.run(request).await
+    None
 }
 
 #[cfg(test)]

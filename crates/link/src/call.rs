@@ -1,5 +1,6 @@
 //! One request to a service and what came of it.
 
+use crate::names;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -7,6 +8,7 @@ use hopwatch_model::{Failure, Ns, TraceId};
 use hopwatch_wire::envelope::ReplyHead;
 use hopwatch_wire::headers::{self, ServiceStamps};
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use std::future::Future;
 use std::time::Duration;
 use thiserror::Error;
@@ -122,13 +124,13 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn of_http(parts: &http::response::Parts, body: Bytes) -> Self {
-        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         Self::new(
             parts.status.as_u16(),
             body,
-            text("content-type"),
-            text(headers::STAMPS),
-            text(headers::SERVER_TIMING),
+            text(CONTENT_TYPE),
+            text(names::STAMPS),
+            text(names::SERVER_TIMING),
         )
     }
 

@@ -1,6 +1,7 @@
 //! HTTP/1.1: `http1` keeps connections open between requests, `http1-fresh` opens one each.
 
 use crate::call::{Answer, Call, CallError, Link, Reply, Request, in_time};
+use crate::names;
 use crate::pool::Pool;
 use crate::progress::Progress;
 use crate::target::{Target, TargetError};
@@ -208,7 +209,7 @@ impl Http1 {
         *outgoing.uri_mut() = self.path.clone();
         *outgoing.headers_mut() = self.fixed_headers.clone();
         if let Some(parent) = traceparent(request) {
-            outgoing.headers_mut().insert(headers::TRACEPARENT, parent);
+            outgoing.headers_mut().insert(names::TRACEPARENT, parent);
         }
         outgoing
     }
@@ -243,7 +244,7 @@ pub(crate) fn fixed(
 ) -> Result<HeaderMap, TargetError> {
     let mut fixed = HeaderMap::new();
     let name = HeaderValue::from_str(clock.as_str());
-    fixed.insert(headers::CLOCK, name.map_err(|_| target.refuse("the clock's name is no header"))?);
+    fixed.insert(names::CLOCK, name.map_err(|_| target.refuse("the clock's name is no header"))?);
     if let Some(authorization) = token.authorization() {
         let value = HeaderValue::from_str(&authorization);
         fixed.insert(AUTHORIZATION, value.map_err(|_| target.refuse("the token is no header"))?);
@@ -271,5 +272,5 @@ pub(crate) fn broken(error: &hyper::Error) -> CallError {
 
 /// The header that tells the message, if there is one to tell.
 pub(crate) fn traceparent(request: &Request) -> Option<HeaderValue> {
-    HeaderValue::from_str(&headers::traceparent(request.trace?)).ok()
+    HeaderValue::try_from(headers::traceparent(request.trace?)).ok()
 }

@@ -13,6 +13,7 @@ mod grpc_message;
 mod http1;
 mod http2;
 mod kind;
+mod names;
 mod offers;
 mod patience;
 mod pool;

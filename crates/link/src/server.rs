@@ -8,23 +8,26 @@ mod websocket;
 
 use crate::call::Ignored;
 use crate::counts::Counts;
-use crate::http2::causes;
+use crate::names;
 use crate::offers::{PATH as LINKS_PATH, Ports};
 use anyhow::Context;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use hopwatch_kit::app::{App, Direct};
 use hopwatch_kit::net::{DRAIN, Token};
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_model::{Ns, TraceId};
 use hopwatch_wire::envelope::{ReplyHead, RequestHead, RequestId};
 use hopwatch_wire::headers::{self, ServiceStamps};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -169,6 +172,7 @@ impl Server {
         tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
         tasks.spawn(quic::serve(Arc::clone(&core), quic, shutdown.clone()));
         let routes = routes(&core, ports, shutdown);
+        let routes = App::with(Arc::<Core>::clone(&core), routes);
         Ok(Opened { routes, core, tasks, shutdown: shutdown.clone() })
     }
 }
@@ -176,7 +180,7 @@ impl Server {
 /// A service's links while it serves.
 pub struct Opened {
     /// Those over TCP.
-    pub routes: Router,
+    pub routes: App,
     core: Arc<Core>,
     tasks: TaskTracker,
     shutdown: Shutdown,
@@ -210,22 +214,46 @@ fn routes(core: &Arc<Core>, ports: Ports, shutdown: &Shutdown) -> Router {
         .merge(grpc::route(core));
     for (at, (path, _)) in core.paths.iter().enumerate() {
         let core = Arc::clone(core);
-        router = router.merge(Router::new().route(path, post(http)).with_state((core, at)));
+        router =
+            router.route(path, post(async move |request: Request| http(core, at, request).await));
     }
     router
 }
 
+/// The same on the way of HTTP/1.1 and HTTP/2 that leads past the router.
+impl Direct for Core {
+    fn place(&self, request: &hyper::Request<Incoming>) -> Option<usize> {
+        let path = request.uri().path();
+        let is_post = *request.method() == Method::POST;
+        self.paths.iter().position(|(known, _)| known == path).filter(|_| is_post)
+    }
+
+    fn reply(
+        self: Arc<Self>,
+        place: usize,
+        request: hyper::Request<Incoming>,
+    ) -> BoxFuture<'static, Response<Body>> {
+        http(self, place, request).boxed()
+    }
+}
+
 /// HTTP/1.1 and HTTP/2.
-async fn http(State((core, at)): State<(Arc<Core>, usize)>, request: Request) -> Response<Body> {
+async fn http<B>(core: Arc<Core>, at: usize, request: hyper::Request<B>) -> Response<Body>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let (Parts { headers: request_headers, .. }, body) = request.into_parts();
     if !core.token.admits(&request_headers) {
         return http_reply(Answered::no_token());
     }
     // No layer and no extractor for the limit: each would be a box and a copy of the route.
-    let reading = axum::body::to_bytes(body, core.max_body_bytes);
+    let reading = Limited::new(body, core.max_body_bytes).collect();
     let body = match tokio::time::timeout(READING, reading).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(error)) if is_too_long(&error) => return http_reply(Answered::too_large()),
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            return http_reply(Answered::too_large());
+        }
         Err(_elapsed) => {
             let slow = Answered::plain(StatusCode::REQUEST_TIMEOUT, "the body takes too long\n");
             return http_reply(slow);
@@ -236,20 +264,16 @@ async fn http(State((core, at)): State<(Arc<Core>, usize)>, request: Request) ->
         }
     };
     let received = core.clock.now();
-    let value = |name: &str| request_headers.get(name).and_then(|v| v.to_str().ok());
+    let value = |name: &HeaderName| request_headers.get(name).and_then(|v| v.to_str().ok());
     let asked = Asked {
         path: core.paths.get(at).map_or("", |(path, _)| path),
-        trace: value(headers::TRACEPARENT).and_then(headers::trace_id),
+        trace: value(&names::TRACEPARENT).and_then(headers::trace_id),
         authorization: request_headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes),
         received,
         body,
     };
     let answered = core.answer(asked).await;
     http_reply(answered)
-}
-
-fn is_too_long(error: &axum::Error) -> bool {
-    causes(error).any(|cause| cause.downcast_ref::<http_body_util::LengthLimitError>().is_some())
 }
 
 fn http_reply(answered: Answered) -> Response<Body> {
@@ -266,9 +290,9 @@ fn http_reply(answered: Answered) -> Response<Body> {
 fn put_stamps(to: &mut HeaderMap, stamps: Option<&ServiceStamps>) {
     let Some(stamps) = stamps else { return };
     for (name, text) in
-        [(headers::STAMPS, stamps.header()), (headers::SERVER_TIMING, stamps.server_timing())]
+        [(names::STAMPS, stamps.header()), (names::SERVER_TIMING, stamps.server_timing())]
     {
-        if let Ok(value) = HeaderValue::from_str(&text) {
+        if let Ok(value) = HeaderValue::try_from(text) {
             to.insert(name, value);
         }
     }

@@ -35,25 +35,75 @@ pub struct ServiceStamps {
     pub resent: Option<Ns>,
 }
 
+/// Room for what such a header usually says.
+const USUAL: usize = 160;
+
+/// Written and read for every message: formatting and floats would take several times as long.
+fn push(text: &mut String, name: &str, ns: Ns) {
+    text.push_str(name);
+    text.push_str(itoa::Buffer::new().format(ns));
+}
+
+/// In ms, to the ns.
+fn push_millis(text: &mut String, name: &str, ns: Ns) {
+    const MS: u64 = 1_000_000;
+    text.push_str(name);
+    if ns < 0 {
+        text.push('-');
+    }
+    let ns = ns.unsigned_abs();
+    text.push_str(itoa::Buffer::new().format(ns / MS));
+    text.push('.');
+    // The one in front keeps the zeros that follow it.
+    text.push_str(&itoa::Buffer::new().format(MS + ns % MS)[1..]);
+}
+
+/// A number of ms in plain digits, in ns; `None`: it is written otherwise, or has more digits.
+fn plain_millis(value: &str) -> Option<Ns> {
+    const MOST: usize = 9;
+    let (whole, part) = value.split_once('.').unwrap_or((value, ""));
+    if whole.is_empty() || whole.len() > MOST || part.len() > 6 {
+        return None;
+    }
+    let zeros = std::iter::repeat_n(b'0', 6 - part.len());
+    whole
+        .bytes()
+        .chain(part.bytes())
+        .chain(zeros)
+        .try_fold(0, |ns: Ns, byte| byte.is_ascii_digit().then(|| 10 * ns + Ns::from(byte - b'0')))
+}
+
 impl ServiceStamps {
     /// The value of `hopwatch-stamps`.
     pub fn header(&self) -> String {
-        let begun = self.begun.map(|ns| format!(" begun={ns};")).unwrap_or_default();
-        let resent = self.resent.map(|ns| format!("; resent={ns}")).unwrap_or_default();
-        let Self { clock, received, done, .. } = self;
-        format!("clock={clock}; received={received};{begun} done={done}{resent}")
+        let Self { clock, received, begun, done, resent } = self;
+        let mut text = String::with_capacity(USUAL);
+        text.push_str("clock=");
+        text.push_str(clock.as_str());
+        push(&mut text, "; received=", *received);
+        if let Some(begun) = begun {
+            push(&mut text, "; begun=", *begun);
+        }
+        push(&mut text, "; done=", *done);
+        if let Some(resent) = resent {
+            push(&mut text, "; resent=", *resent);
+        }
+        text
     }
 
     /// The value of `server-timing` that says the same in durations.
     pub fn server_timing(&self) -> String {
+        let mut text = String::with_capacity(USUAL);
         match self.begun {
-            Some(begun) => format!(
-                "wait;dur={}, infer;dur={}",
-                millis(begun.saturating_sub(self.received)),
-                millis(self.done.saturating_sub(begun))
-            ),
-            None => format!("handle;dur={}", millis(self.done.saturating_sub(self.received))),
+            Some(begun) => {
+                push_millis(&mut text, "wait;dur=", begun.saturating_sub(self.received));
+                push_millis(&mut text, ", infer;dur=", self.done.saturating_sub(begun));
+            }
+            None => {
+                push_millis(&mut text, "handle;dur=", self.done.saturating_sub(self.received));
+            }
         }
+        text
     }
 
     /// Reads a `hopwatch-stamps` value; `None` when it isn't one. Unknown parts are passed over.
@@ -86,12 +136,9 @@ pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
         let duration = parts
             .filter_map(|part| part.split_once('='))
             .find(|(key, _)| key.trim().eq_ignore_ascii_case("dur"))
-            .and_then(|(_, value)| value.trim().trim_matches('"').parse::<f64>().ok())
-            .filter(|ms| ms.is_finite() && (0.0..1e12).contains(ms));
-        if let Some(ms) = duration {
+            .and_then(|(_, value)| millis(value.trim().trim_matches('"')));
+        if let Some(ns) = duration {
             seen = true;
-            #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
-            let ns = (ms * 1e6).round() as Ns;
             if name == "wait" {
                 wait = wait.saturating_add(ns);
             } else {
@@ -106,7 +153,7 @@ pub fn served_ns(value: &str) -> Option<(Ns, Ns)> {
 pub fn traceparent(id: TraceId) -> String {
     // The parent id must not be all zeros; the trace id's second half is random.
     let text = id.to_string();
-    format!("00-{text}-{}-01", &text[16..])
+    ["00-", &text, "-", &text[16..], "-01"].concat()
 }
 
 /// The trace id of a `traceparent`; `None` when it isn't one.
@@ -121,9 +168,12 @@ pub fn trace_id(traceparent: &str) -> Option<TraceId> {
     (hex(version) && hex(parent) && hex(flags) && (rest.is_none() || version != "00")).then_some(id)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a duration in ms needs no 53 bits")]
-fn millis(ns: Ns) -> f64 {
-    ns as f64 / 1e6
+/// A duration in ms as a service writes it, in ns.
+fn millis(value: &str) -> Option<Ns> {
+    let plain = plain_millis(value);
+    let float = || value.parse::<f64>().ok().filter(|ms| (0.0..1e12).contains(ms));
+    #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
+    plain.or_else(|| float().map(|ms| (ms * 1e6).round() as Ns))
 }
 
 #[cfg(test)]
@@ -135,7 +185,10 @@ mod tests {
         for (begun, resent) in [(Some(2), None), (None, Some(11)), (None, None)] {
             let clock = ClockId::new("b/4026531834");
             let stamps = ServiceStamps { clock, received: 1, begun, done: 9, resent };
-            assert_eq!(ServiceStamps::parse(&stamps.header()), Some(stamps));
+            assert_eq!(ServiceStamps::parse(&stamps.header()), Some(stamps.clone()));
+            let told = served_ns(&stamps.server_timing());
+            let all = if begun.is_some() { (1, 7) } else { (0, 8) };
+            assert_eq!(told, Some(all), "{}", stamps.server_timing());
         }
         for bad in
             ["", "clock=c", "clock=; received=1; done=2", "clock=c; received=x; done=2", "🦀"]
@@ -150,6 +203,23 @@ mod tests {
         assert_eq!(served_ns(r#"db;desc="x";dur=2, app;dur="3""#), Some((0, 5_000_000)));
         assert_eq!(served_ns("miss, cache;desc=hit"), None);
         assert_eq!(served_ns("infer;dur=-1, infer;dur=NaN"), None);
+        for (text, ns) in [
+            ("0", Some(0)),
+            ("12.5", Some(12_500_000)),
+            (".5", Some(500_000)),
+            ("1e2", Some(100_000_000)),
+            ("0.0000004", Some(0)),
+            ("0.0000006", Some(1)),
+            ("123456789012.000001", Some(123_456_789_012_000_001)),
+            ("1.2.3", None),
+            ("", None),
+            (".", None),
+            ("1 2", None),
+        ] {
+            let near = |found: Ns| (found - ns.unwrap_or(-9)).abs() <= found / (1 << 50);
+            let found = served_ns(&format!("a;dur={text}")).map(|(_, rest)| rest);
+            assert!(found.map_or(ns.is_none(), near), "{text}: {found:?}");
+        }
         let centuries = ["a;dur=999999999999"; 20].join(",");
         assert_eq!(served_ns(&centuries), Some((0, Ns::MAX)));
     }

@@ -73,7 +73,10 @@ fn a_slower_ai_shows_as_ai_and_nowhere_else() {
     let changes = CLASSES.map(change);
     println!("AI + 200 ms: AI, transport, overhead changed by {changes:?} ns at P50");
     assert!((change("ai") - 200 * MS).abs() < 20 * MS, "{changes:?}");
-    assert!(change("transport").abs() < 20 * MS && change("overhead").abs() < 20 * MS, "{changes:?}");
+    assert!(
+        change("transport").abs() < 20 * MS && change("overhead").abs() < 20 * MS,
+        "{changes:?}"
+    );
 
     // What is shown is what was sent: the newest frame of a page that nothing is sent to any more.
     page.click("[data-testid=window] input[value='run']");
@@ -82,7 +85,8 @@ fn a_slower_ai_shows_as_ai_and_nowhere_else() {
     let (shown, fed) = (page.look(), page.fed());
     let lane = &fed["reliable"];
     for class in CLASSES {
-        for (figure, field) in [("n", "n"), ("p50", "p50_ns"), ("p99", "p99_ns"), ("max", "max_ns")] {
+        for (figure, field) in [("n", "n"), ("p50", "p50_ns"), ("p99", "p99_ns"), ("max", "max_ns")]
+        {
             let of_page = &shown["lanes"][0]["classes"][class][figure];
             assert_eq!(of_page, &lane["classes"][class][field], "{class} {figure}");
         }
@@ -154,7 +158,10 @@ fn a_collector_that_comes_back_is_shown_again() {
     page.wait("[data-testid=stale]");
     page.wait("[data-testid=connection-collector][data-kind=disconnected]");
     let away = page.look();
-    assert_eq!((&away["stale"], &away["connection"]["broadcaster"]), (&json!(true), &json!("live")));
+    assert_eq!(
+        (&away["stale"], &away["connection"]["broadcaster"]),
+        (&json!(true), &json!("live"))
+    );
     page.shot("real-collector-away");
     services.again(Service::Collector);
     page.wait("[data-testid=connection-collector][data-kind=live]");
