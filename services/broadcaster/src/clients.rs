@@ -1,12 +1,15 @@
 //! What became of the messages for each page.
 
 use hopwatch_model::ClientCounters;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pages that are told of one by one; later ones are summed up, for ever, so that no count ever
 /// falls.
 const TOLD: usize = 64;
+/// Later pages that are gone and are still known one by one to who asks, the newest.
+const REMEMBERED: usize = 1024;
 
 /// One page's counts, written where it is served.
 #[derive(Debug)]
@@ -54,8 +57,10 @@ struct State {
     told: Vec<Page>,
     /// Later ones that are connected.
     later: Vec<Arc<Tally>>,
-    /// Later ones that are gone.
+    /// Later ones that are gone: all of them.
     others: ClientCounters,
+    /// The newest of them, also in `others`.
+    remembered: VecDeque<ClientCounters>,
 }
 
 enum Page {
@@ -63,12 +68,22 @@ enum Page {
     Gone(ClientCounters),
 }
 
+impl Page {
+    fn counters(&self, received: u64) -> ClientCounters {
+        match self {
+            Self::Here(tally) => tally.counters(received),
+            Self::Gone(counters) => counters.clone(),
+        }
+    }
+}
+
 impl Clients {
     /// None yet.
     pub(crate) fn new() -> Self {
         let client = format!("others {}", uuid::Uuid::new_v4());
         let others = ClientCounters { client, ..ClientCounters::default() };
-        Self(Mutex::new(State { told: Vec::new(), later: Vec::new(), others }))
+        let (told, later, remembered) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self(Mutex::new(State { told, later, others, remembered }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -106,20 +121,27 @@ impl Clients {
         } else {
             state.later.retain(|it| !Arc::ptr_eq(it, tally));
             add(&mut state.others, &gone);
+            if state.remembered.len() == REMEMBERED {
+                state.remembered.pop_front();
+            }
+            state.remembered.push_back(gone);
         }
+    }
+
+    /// The counts of each page one by one, when so many messages have been received: of those that
+    /// are connected, and of the first and the newest ones that are gone.
+    pub(crate) fn each(&self, received: u64) -> Vec<ClientCounters> {
+        let state = self.state();
+        let later = state.later.iter().map(|tally| tally.counters(received));
+        let told = state.told.iter().map(|page| page.counters(received));
+        told.chain(later).chain(state.remembered.iter().cloned()).collect()
     }
 
     /// The counts of all, when so many messages have been received.
     pub(crate) fn counters(&self, received: u64) -> Vec<ClientCounters> {
         let state = self.state();
-        let mut all: Vec<ClientCounters> = state
-            .told
-            .iter()
-            .map(|page| match page {
-                Page::Here(tally) => tally.counters(received),
-                Page::Gone(counters) => counters.clone(),
-            })
-            .collect();
+        let told = state.told.iter().map(|page| page.counters(received));
+        let mut all: Vec<ClientCounters> = told.collect();
         let mut others = state.others.clone();
         state.later.iter().for_each(|tally| add(&mut others, &tally.counters(received)));
         if others.offered + others.connected > 0 {
@@ -188,6 +210,15 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_come_and_go_for_ever_take_no_more_memory() {
+        let clients = Clients::new();
+        for received in 0..3000 {
+            clients.leave(&clients.join(received), received, 0);
+        }
+        assert_eq!(clients.each(3000).len(), TOLD + REMEMBERED);
+    }
+
+    #[test]
     fn beyond_64_pages_are_summed_up_and_no_count_falls() {
         let clients = Clients::new();
         let tallies: Vec<_> = (0..70).map(|_| clients.join(0)).collect();
@@ -199,6 +230,10 @@ mod tests {
         assert_eq!((others(11).connected, others(11).offered), (5, 10 + 5 * 11));
         drop(clients.join(11));
         assert_eq!(clients.counters(11).len(), TOLD + 1);
+        let each = clients.each(11);
+        assert_eq!(each.len(), 71, "{each:?}");
+        let gone = each.iter().find(|page| page.client == tallies[69].name).unwrap();
+        assert_eq!((gone.connected, gone.offered, gone.waiting), (0, 10, 10));
         adds_up(&others(12));
         assert_eq!(clients.counters(12)[0].connected, 0);
     }

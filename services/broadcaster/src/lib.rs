@@ -9,11 +9,12 @@ mod client;
 mod clients;
 
 use anyhow::ensure;
-use axum::Router;
 use axum::extract::{State, WebSocketUpgrade, ws::Utf8Bytes};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use bytes::Bytes;
 use clients::Clients;
 use hopwatch_kit::config::Refused;
@@ -110,6 +111,11 @@ impl Shared {
         self.clients.counters(received)
     }
 
+    fn each_client(&self) -> Vec<ClientCounters> {
+        let (_turn, received) = self.turn();
+        self.clients.each(received)
+    }
+
     fn counters(&self) -> BroadcasterCounters {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         BroadcasterCounters {
@@ -139,6 +145,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         None => (None, None),
     };
     let listener = net::bind(config.listen, &token).await?;
+    let guard = token.clone();
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         frames: broadcast::channel(config.client_queue).0,
@@ -164,7 +171,11 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         detail
     });
     let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
-    let app = links.routes.merge(pages).merge(health);
+    let counts = Router::new()
+        .route("/v1/clients", get(tell_clients))
+        .with_state(Arc::clone(&shared))
+        .layer(middleware::from_fn(move |request, next| guard.clone().guard(request, next)));
+    let app = links.routes.merge(pages).merge(counts).merge(health);
     let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
     counting_end.begin();
     let _reported = reporting.await;
@@ -253,6 +264,11 @@ fn frame(request: &Inbound) -> Result<Frame, String> {
         .map_err(|error| format!("the body is no JSON: {error}"))?;
     let text = format!(r#"{{"type":"message","trace_id":"{trace}","body":{body}}}"#);
     Ok(Frame { trace, text: text.into() })
+}
+
+/// What became of the messages for each page, one by one.
+async fn tell_clients(State(shared): State<Arc<Shared>>) -> Json<serde_json::Value> {
+    Json(json!({ "clients": shared.each_client() }))
 }
 
 async fn open(
