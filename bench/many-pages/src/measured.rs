@@ -96,7 +96,7 @@ pub struct Page {
     pub received: u64,
     /// Messages that it was told it lost.
     pub told_dropped: u64,
-    /// Messages out of order, twice, or of nobody.
+    /// Messages that came twice, or of nobody.
     pub odd: u64,
     /// Messages that the broadcaster had for it.
     pub offered: u64,

@@ -43,14 +43,13 @@ pub(crate) struct Seen {
     pub(crate) received_ns: Vec<Ns>,
     /// How many messages it received.
     pub(crate) messages: u64,
-    /// Messages that came after a later one, twice, or that nobody sent.
+    /// Messages that came twice, or that nobody sent.
     pub(crate) odd: u64,
     /// Messages that it was told it lost.
     pub(crate) told_dropped: u64,
     /// Its connection was ended by the broadcaster.
     pub(crate) ended: bool,
     waiting: Vec<(u64, Ns)>,
-    acks: u64,
 }
 
 #[derive(Deserialize)]
@@ -173,9 +172,6 @@ impl Seen {
                 Some(at @ 0) => *at = now,
                 _ => self.odd += 1,
             }
-            if self.waiting.last().is_some_and(|(last, _)| *last >= number) {
-                self.odd += 1;
-            }
             self.messages += 1;
             self.waiting.push((number, now));
             return true;
@@ -202,7 +198,6 @@ impl Seen {
                 text,
                 r#"{comma}{{"trace_id":"{trace}","received_ns":"{received}","painted_ns":"{now}"}}"#
             );
-            self.acks += 1;
         }
         text.push_str("]}");
         text

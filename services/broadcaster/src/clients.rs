@@ -2,7 +2,7 @@
 
 use hopwatch_model::ClientCounters;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pages that are told of one by one; later ones are summed up, for ever, so that no count ever
@@ -21,14 +21,23 @@ pub(crate) struct Tally {
     pub(crate) dropped: AtomicU64,
     pub(crate) acked: AtomicU64,
     pub(crate) rubbish: AtomicU64,
-    /// A frame is being written.
-    holding: AtomicBool,
+    /// Acknowledgements that are in no record.
+    pub(crate) unrecorded: AtomicU64,
+    /// Frames that are being written.
+    holding: AtomicU64,
 }
 
 impl Tally {
-    /// A frame is out of the ring and not written yet.
-    pub(crate) fn holds(&self, holding: bool) {
-        self.holding.store(holding, Ordering::Relaxed);
+    /// One more frame is out of the ring, and not written yet.
+    pub(crate) fn takes(&self) {
+        self.holding.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// All that were taken are written: how many.
+    pub(crate) fn wrote(&self) -> u64 {
+        let count = self.holding.swap(0, Ordering::Relaxed);
+        self.sent.fetch_add(count, Ordering::Relaxed);
+        count
     }
 
     /// The counts of a page that is connected, when the broadcaster has received so many.
@@ -44,6 +53,7 @@ impl Tally {
             waiting: offered.saturating_sub(frames_sent + frames_dropped),
             acked: of(&self.acked),
             rubbish: of(&self.rubbish),
+            unrecorded: of(&self.unrecorded),
             connected: 1,
         }
     }
@@ -99,7 +109,8 @@ impl Clients {
             dropped: AtomicU64::new(0),
             acked: AtomicU64::new(0),
             rubbish: AtomicU64::new(0),
-            holding: AtomicBool::new(false),
+            unrecorded: AtomicU64::new(0),
+            holding: AtomicU64::new(0),
         });
         let mut state = self.state();
         if state.told.len() < TOLD {
@@ -112,7 +123,7 @@ impl Clients {
 
     /// A page goes, with so many messages left in the ring that it never read.
     pub(crate) fn leave(&self, tally: &Arc<Tally>, received: u64, unread: u64) {
-        let waiting = unread + u64::from(tally.holding.load(Ordering::Relaxed));
+        let waiting = unread + tally.holding.load(Ordering::Relaxed);
         let gone = ClientCounters { waiting, connected: 0, ..tally.counters(received) };
         let mut state = self.state();
         let is_it = |page: &&mut Page| matches!(page, Page::Here(it) if Arc::ptr_eq(it, tally));
@@ -158,6 +169,7 @@ fn add(sum: &mut ClientCounters, of: &ClientCounters) {
     sum.waiting += of.waiting;
     sum.acked += of.acked;
     sum.rubbish += of.rubbish;
+    sum.unrecorded += of.unrecorded;
     sum.connected += of.connected;
 }
 
@@ -190,7 +202,10 @@ mod tests {
                 }
                 for _ in 0..reads {
                     match reader.try_recv() {
-                        Ok(_) => drop(tally.sent.fetch_add(1, Ordering::Relaxed)),
+                        Ok(_) => {
+                            tally.takes();
+                            assert_eq!(tally.wrote(), 1);
+                        }
                         Err(TryRecvError::Lagged(n)) => {
                             tally.dropped.fetch_add(n, Ordering::Relaxed);
                         }
@@ -199,8 +214,8 @@ mod tests {
                 }
                 adds_up(clients.counters(received).last().unwrap());
             }
-            if hold && reader.try_recv().is_ok() {
-                tally.holds(true);
+            while hold && reader.try_recv().is_ok() {
+                tally.takes();
             }
             clients.leave(&tally, received, reader.len() as u64);
             let gone = clients.counters(received + 7).pop().unwrap();
