@@ -77,11 +77,12 @@ async fn all(
 ) -> anyhow::Result<Vec<Seen>> {
     let mut pages = JoinSet::new();
     for index in 0..plan.pages {
-        let page = Page::connect(address, plan.messages())
+        let stalled = stalls(index, plan);
+        let page = Page::connect(address, plan.messages(), stalled)
             .await
             .with_context(|| format!("of {} pages, no. {} failed", plan.pages, index + 1))?;
         let ended = end.begun();
-        if stalls(index, plan) {
+        if stalled {
             pages.spawn(async move { Ok(page.stall(ended).await) });
         } else {
             let received = Arc::clone(&received);

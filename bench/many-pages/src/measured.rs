@@ -194,6 +194,9 @@ impl Measured {
             if page.connected && page.offered != messages {
                 fault("was connected all the time, and not offered everything");
             }
+            if page.waiting > 0 && page.connected && !page.stalled && self.all_there {
+                fault("has everything, and the broadcaster still holds something");
+            }
             if !page.stalled && !page.connected {
                 fault("reads, and was thrown out");
             }

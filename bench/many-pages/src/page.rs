@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
 /// A browser shows 60 frames a second; a page acknowledges once in each.
@@ -22,6 +22,8 @@ const RESOLUTION_NS: u32 = 100_000;
 /// The key doesn't matter to anybody but proxies (RFC 6455, 1.3).
 const HELLO: &str = "GET /ws HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
      sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+/// What the system keeps for a page that never reads.
+const STALLED_BYTES: u32 = 16 << 10;
 /// How each message begins; its trace id follows.
 const MESSAGE: &[u8] = br#"{"type":"message","trace_id":""#;
 
@@ -61,15 +63,25 @@ enum Other {
 
 impl Page {
     /// Connects, and is greeted.
-    pub(crate) async fn connect(address: SocketAddr, messages: u64) -> anyhow::Result<Self> {
-        let mut tcp = TcpStream::connect(address)
+    pub(crate) async fn connect(
+        address: SocketAddr,
+        messages: u64,
+        stalled: bool,
+    ) -> anyhow::Result<Self> {
+        let socket = TcpSocket::new_v4().context("failed to make a socket")?;
+        if stalled {
+            // The system reads ahead for it, as little as may be: it is the broadcaster's that counts.
+            socket.set_recv_buffer_size(STALLED_BYTES).context("failed to set SO_RCVBUF")?;
+        }
+        let mut tcp = socket
+            .connect(address)
             .await
             .with_context(|| format!("failed to connect to the broadcaster at {address}"))?;
         tcp.set_nodelay(true).context("failed to set TCP_NODELAY")?;
         let request = format!("{HELLO}host: {address}\r\norigin: http://127.0.0.1:3000\r\n\r\n");
         tcp.write_all(request.as_bytes()).await.context("failed to ask for a WebSocket")?;
         let received_ns = vec![0; usize::try_from(messages)?];
-        let seen = Seen { received_ns, ..Seen::default() };
+        let seen = Seen { stalled, received_ns, ..Seen::default() };
         let mut page = Self { tcp, frames: Frames::default(), seen };
         let mut head = Vec::new();
         let body = loop {
@@ -112,8 +124,7 @@ impl Page {
     }
 
     /// Never reads again, until the end.
-    pub(crate) async fn stall(mut self, end: impl Future<Output = ()>) -> Seen {
-        self.seen.stalled = true;
+    pub(crate) async fn stall(self, end: impl Future<Output = ()>) -> Seen {
         end.await;
         self.seen
     }

@@ -63,7 +63,8 @@ pub(crate) async fn serve(socket: WebSocket, place: Place) {
         () = read(shared, &client, stream) => {}
     }
     let (_turn, received) = shared.turn();
-    shared.clients.leave(&client.tally, received, frames.len() as u64);
+    let silently = shared.clients.leave(&client.tally, received, frames.len() as u64);
+    shared.counts.frames_dropped.fetch_add(silently, Ordering::Relaxed);
     drop(frames);
 }
 

@@ -161,7 +161,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         bell: pages.bell(),
         recorded: Arc::new(Semaphore::new(config.recorded_pages.min(Semaphore::MAX_PERMITS))),
         turn: Mutex::new(()),
-        clients: Clients::new(),
+        // tokio's ring is as long as the next power of two.
+        clients: Clients::new(config.client_queue.next_power_of_two() as u64),
         records,
         clock: clock.clone(),
         counts: Counts::default(),
