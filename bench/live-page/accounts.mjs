@@ -67,7 +67,7 @@ export function faults(report) {
   for (const { name, ledger } of report.lanes) {
     if (ledger.reconciles !== true) found.push(`${name}: ${ledger.notes.join("; ")}`);
   }
-  for (const page of report.pages ?? []) {
+  for (const page of report.clients ?? []) {
     const { client, offered, frames_sent, frames_dropped, waiting } = page;
     if (offered !== frames_sent + frames_dropped + waiting) {
       found.push(`page ${client}: ${offered} offered, ${frames_sent + frames_dropped + waiting} known`);

@@ -110,7 +110,7 @@ async function onePage(plan, pipeline, browser) {
     wrong,
     legs: Object.fromEntries(report.lanes.map((lane) => [lane.name, lane.legs])),
     ledgers: Object.fromEntries(report.lanes.map((lane) => [lane.name, lane.ledger])),
-    pages: report.pages,
+    clients: report.clients,
     slope: slope(looks.slice(Math.floor(looks.length / 4)).map(({ at, heap }) => [at, heap])),
   };
   const verdict = judgePage(measured, plan.seconds);
@@ -146,7 +146,7 @@ async function manyPages(plan, pipeline, browser) {
     p50_us: quantile(totals[index], 0.5) / 1000,
     p99_us: quantile(totals[index], 0.99) / 1000,
   }));
-  const measured = { cells, faults: faults(report), pages: report.pages };
+  const measured = { cells, faults: faults(report), clients: report.clients };
   const verdict = compared(cells, plan.counts.map(String));
   return { measured, verdict, text: pagesTable(plan, measured, verdict) };
 }

@@ -37,7 +37,7 @@ export function pageTable(plan, measured, verdict) {
     `one page for ${plan.seconds} s, ${rate} messages a second in ${lanes} lanes`,
     "",
     `main thread    busy ${percent(verdict.busy)} (worst of ${looks.length} intervals ${percent(most("busy"))}), ` +
-      `script ${percent(median(of("script")))}, layout ${percent(median(of("layout")))}`,
+      `on a processor ${percent(median(of("cpu")))}, script ${percent(median(of("script")))}, layout ${percent(median(of("layout")))}`,
     `JS heap        ${mib(looks[0].heap)} at first, ${mib(looks.at(-1).heap)} at last, at most ${mib(most("heap"))}; ` +
       `${looks.at(-1).nodes} nodes`,
     growth === null
@@ -45,7 +45,7 @@ export function pageTable(plan, measured, verdict) {
       : `heap's slope   ${percent(growth.low)} to ${percent(growth.high)} in 10 minutes (95 %; the first quarter apart)`,
     `processors     ${processes.join(", ")}`,
   ];
-  for (const { client, offered, frames_sent, frames_dropped, acked, unrecorded } of measured.pages ?? []) {
+  for (const { client, offered, frames_sent, frames_dropped, acked, unrecorded } of measured.clients ?? []) {
     lines.push(
       `page           ${client.slice(0, 8)}: ${offered} offered, ${frames_sent} sent, ${frames_dropped} dropped, ` +
         `${acked} acknowledged, ${unrecorded ?? 0} of them not recorded`,

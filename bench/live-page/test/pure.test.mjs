@@ -82,7 +82,7 @@ test("a page's counts must lie between the collector's", () => {
 test("a report's accounts must add up", () => {
   const report = (reconciles, waiting) => ({
     lanes: [{ name: "l", ledger: { reconciles, notes: ["n"] } }],
-    pages: [{ client: "c", offered: 3, frames_sent: 1, frames_dropped: 1, waiting }],
+    clients: [{ client: "c", offered: 3, frames_sent: 1, frames_dropped: 1, waiting }],
   });
   assert.deepEqual(faults(report(true, 1)), []);
   assert.equal(faults(report(false, 2)).length, 2);
