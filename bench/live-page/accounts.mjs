@@ -70,8 +70,21 @@ export function faults(report) {
   for (const page of report.clients ?? []) {
     const { client, offered, frames_sent, frames_dropped, waiting } = page;
     if (offered !== frames_sent + frames_dropped + waiting) {
-      found.push(`page ${client}: ${offered} offered, ${frames_sent + frames_dropped + waiting} known`);
+      found.push(
+        `page ${client}: ${offered} offered, ${frames_sent + frames_dropped + waiting} known`,
+      );
     }
   }
   return found;
+}
+
+/** The trace id of a message's frame by its beginning; null of another frame. */
+export function traceIdOf(frame) {
+  return frame.match(/^\{"type":"message","trace_id":"([0-9a-f]{32})"/)?.[1] ?? null;
+}
+
+/** A page's acknowledgement of what it received, all of it painted now. */
+export function ackOf(waiting, now) {
+  const items = waiting.map((item) => ({ ...item, painted_ns: now }));
+  return JSON.stringify({ type: "ack", sent_ns: now, resolution_ns: 100_000, items });
 }

@@ -1,11 +1,23 @@
 // Pages in Debian's Chromium, and what its own instruments say of them.
 
+import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch, openPage } from "../../e2e/browser/chromium.mjs";
 import { observe } from "../../e2e/browser/observe.mjs";
 
-/** Starts the browser. */
-export async function open() {
+/**
+ * Starts the browser, with what is left of the processors if it is to be `nice`: users' browsers are
+ * on other machines, or give way.
+ */
+export async function open({ nice, out }) {
+  if (nice > 0) {
+    const script = `${out}/chromium.sh`;
+    const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
+    await writeFile(script, `#!/bin/sh\nexec nice -n ${nice} '${chromium}' "$@"\n`, {
+      mode: 0o755,
+    });
+    process.env.CHROMIUM = script;
+  }
   return new Browser(await launch());
 }
 
@@ -24,8 +36,11 @@ class Browser {
       this.pages.push(opened);
       // The policy of the page is its own affair; frames of sockets aren't kept here.
       opened.page.removeAllListeners("websocket");
-      await opened.page.goto(url, { timeout: 60_000 });
-      await opened.page.waitForSelector('main[data-run="running"]', { timeout: 60_000 });
+      await opened.page.goto(url, { timeout: 120_000 });
+      await opened.page.waitForSelector('main[data-run="running"]', {
+        state: "attached",
+        timeout: 120_000,
+      });
     }
   }
 

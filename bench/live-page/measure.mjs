@@ -1,9 +1,10 @@
 // What the live page costs: the browser's main thread and memory, and the measured figures.
 //
 //   node measure.mjs page  [--minutes N] [--lanes N]   one page: is it busy, does it grow, is it right
-//   node measure.mjs pages [--blocks N] [--open 1,20]  p50 of the pipeline with 0 and with N pages
+//   node measure.mjs pages [--blocks N] [--block-seconds N] [--open 1,20] [--feeds]
+//                          p50 of the pipeline with 0 and with N pages; --feeds: their sockets alone
 //
-// Both: [--rate HZ] [--robots N] [--lanes N] [--ai-ms MS] [--programs DIR] [--out DIR] [--seed N]
+// Both: [--nice N] (of the browser) [--rate HZ] [--robots N] [--lanes N] [--ai-ms MS] [--programs DIR] [--out DIR] [--seed N]
 // The ROS environment must be sourced (.hopwatch/env.sh), and the programs be built
 // (cargo build --release --workspace --bins). Exit codes: 0 as promised, 1 not, 2 wrong usage,
 // 3 not resolved, 4 it could not be measured.
@@ -16,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { differences, faults } from "./accounts.mjs";
 import { look, open } from "./browser.mjs";
+import { Feeds } from "./feeds.mjs";
 import { now, start, totalsOf } from "./pipeline.mjs";
 import { generator, quantile, shuffled, slope } from "./statistics.mjs";
 import { compared, judgePage, pagesTable, pageTable } from "./verdict.mjs";
@@ -45,6 +47,8 @@ function asked() {
         "block-seconds": string("12"),
         open: string("1,20"),
         seed: string("1"),
+        nice: string("0"),
+        feeds: { type: "boolean", default: false },
         programs: string(process.env.HOPWATCH_PROGRAMS ?? `${ROOT}target/release`),
         out: string(`${ROOT}out/live-page-${new Date().toISOString().replaceAll(":", "")}`),
       },
@@ -68,6 +72,8 @@ function asked() {
       blockSeconds: number("block-seconds"),
       counts,
       seed: number("seed"),
+      feeds: values.feeds && what === "pages",
+      nice: Number(values.nice) || 0,
       pipeline: {
         lanes: number("lanes"),
         robots: number("robots"),
@@ -95,7 +101,10 @@ async function onePage(plan, pipeline, browser) {
   await sleep(1500);
   const { shown, why } = await browser.observe();
   const after = await pipeline.status();
-  const wrong = shown === null ? [`it can't be read: ${why}`] : differences(shown.lanes, before.lanes, after.lanes);
+  const wrong =
+    shown === null
+      ? [`it can't be read: ${why}`]
+      : differences(shown.lanes, before.lanes, after.lanes);
   for (const fault of shown === null ? [] : ["csp_violations", "console_errors", "page_errors"]) {
     wrong.push(...shown[fault].map((text) => `${fault}: ${text}`));
   }
@@ -156,13 +165,23 @@ await mkdir(plan.pipeline.out, { recursive: true });
 let [pipeline, browser] = [null, null];
 try {
   pipeline = await start(plan.pipeline);
-  browser = await open();
+  browser = plan.feeds
+    ? new Feeds(pipeline.config)
+    : await open({ nice: plan.nice, out: plan.pipeline.out });
   await pipeline.delivered(plan.pipeline.rate * 3);
   const load = loadavg()[0];
   const made = await (plan.what === "page" ? onePage : manyPages)(plan, pipeline, browser);
-  const result = { schema: "hopwatch.live-page/1", plan, load, ...made.measured, verdict: made.verdict };
+  const result = {
+    schema: "hopwatch.live-page/1",
+    plan,
+    load,
+    ...made.measured,
+    verdict: made.verdict,
+  };
   await writeFile(`${plan.pipeline.out}/live-page.json`, `${JSON.stringify(result, null, 1)}\n`);
-  process.stdout.write(`${made.text}\nload average of the machine: ${load.toFixed(1)} to ${loadavg()[0].toFixed(1)}\n`);
+  process.stdout.write(
+    `${made.text}\nload average of the machine: ${load.toFixed(1)} to ${loadavg()[0].toFixed(1)}\n`,
+  );
   process.exitCode = made.verdict.code;
 } catch (error) {
   process.stderr.write(`measure.mjs: failed to measure: ${error.stack}\n`);

@@ -51,7 +51,7 @@ export async function start({ programs, out, rate, lanes, robots, aiMs }) {
   try {
     const url = await Promise.race([page, stopped, late]);
     const config = await (await fetch(new URL("/config.json", url))).json();
-    return new Pipeline(child, ended, url, config.collector_port, out);
+    return new Pipeline(child, ended, url, config, out);
   } catch (error) {
     child.kill("SIGINT");
     throw error;
@@ -59,13 +59,13 @@ export async function start({ programs, out, rate, lanes, robots, aiMs }) {
 }
 
 class Pipeline {
-  constructor(child, ended, url, collectorPort, out) {
-    Object.assign(this, { child, ended, url, collectorPort, out });
+  constructor(child, ended, url, config, out) {
+    Object.assign(this, { child, ended, url, config, out });
   }
 
   /** What the collector says: each lane's account. */
   async status() {
-    const reply = await fetch(`http://127.0.0.1:${this.collectorPort}/v1/status`);
+    const reply = await fetch(`http://127.0.0.1:${this.config.collector_port}/v1/status`);
     if (!reply.ok) throw new Error(`the collector's /v1/status answered ${reply.status}`);
     return reply.json();
   }

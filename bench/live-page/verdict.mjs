@@ -45,7 +45,14 @@ export function pageTable(plan, measured, verdict) {
       : `heap's slope   ${percent(growth.low)} to ${percent(growth.high)} in 10 minutes (95 %; the first quarter apart)`,
     `processors     ${processes.join(", ")}`,
   ];
-  for (const { client, offered, frames_sent, frames_dropped, acked, unrecorded } of measured.clients ?? []) {
+  for (const {
+    client,
+    offered,
+    frames_sent,
+    frames_dropped,
+    acked,
+    unrecorded,
+  } of measured.clients ?? []) {
     lines.push(
       `page           ${client.slice(0, 8)}: ${offered} offered, ${frames_sent} sent, ${frames_dropped} dropped, ` +
         `${acked} acknowledged, ${unrecorded ?? 0} of them not recorded`,
@@ -56,7 +63,10 @@ export function pageTable(plan, measured, verdict) {
   }
   for (const [name, legs] of Object.entries(measured.legs)) {
     const told = ["push", "paint"].filter((leg) => legs[leg] !== undefined);
-    const texts = told.map((leg) => `${leg} P50 ${(legs[leg].p50_ns / 1e6).toFixed(2)} ms, P99 ${(legs[leg].p99_ns / 1e6).toFixed(2)} ms`);
+    const texts = told.map(
+      (leg) =>
+        `${leg} P50 ${(legs[leg].p50_ns / 1e6).toFixed(2)} ms, P99 ${(legs[leg].p99_ns / 1e6).toFixed(2)} ms`,
+    );
     if (texts.length > 0) lines.push(`${name.padEnd(14)} ${texts.join("; ")}`);
   }
   lines.push("");
@@ -74,8 +84,7 @@ export function pageTable(plan, measured, verdict) {
  * @param {string[]} counts
  */
 export function compared(cells, counts) {
-  const of = (name) =>
-    cells.filter((cell) => cell.name === name).sort((a, b) => a.block - b.block);
+  const of = (name) => cells.filter((cell) => cell.name === name).sort((a, b) => a.block - b.block);
   const values = (name) => of(name).map((cell) => cell.p50_us);
   const none = values("0");
   const less = (name) => values(name).map((value, index) => value - none[index]);
@@ -95,20 +104,28 @@ export function pagesTable(plan, measured, { none_us, noise_us, control, rows })
   const { rate, lanes } = plan.pipeline;
   const of = ({ estimate, low, high }) => {
     const digits = (value) => `${value >= 0 ? "+" : ""}${value.toFixed(1)}`;
-    return low === null ? `${digits(estimate)} [no interval]` : `${digits(estimate)} [${digits(low)}, ${digits(high)}]`;
+    return low === null
+      ? `${digits(estimate)} [no interval]`
+      : `${digits(estimate)} [${digits(low)}, ${digits(high)}]`;
   };
   const least = Math.min(...measured.cells.map(({ n }) => n));
   const p99 = (name) =>
-    quantile(measured.cells.filter((cell) => cell.name === name).map((cell) => cell.p99_us), 0.5);
+    quantile(
+      measured.cells.filter((cell) => cell.name === name).map((cell) => cell.p99_us),
+      0.5,
+    );
   const line = (name, p50, p99_us, shift, said) =>
     `${name.padEnd(10)}${p50.toFixed(1).padStart(12)}${p99_us.toFixed(1).padStart(12)}${shift.padStart(28)}  ${said}`;
   return [
     `${plan.blocks} blocks of ${plan.blockSeconds} s a condition in drawn order (seed ${plan.seed}), ${rate} messages a second in ${lanes} lanes`,
+    plan.feeds ? "pages: their sockets, without browsers" : `pages: in Chromium, nice ${plan.nice}`,
     "",
     `${"pages".padEnd(10)}${"p50, us".padStart(12)}${"p99, us".padStart(12)}${"p50 less that of none".padStart(28)}  than the noise`,
     line("0", none_us, p99("0"), "", ""),
     line("0 again", none_us + control.estimate, p99("control"), of(control), ""),
-    ...rows.map(({ name, p50_us, shift, verdict }) => line(name, p50_us, p99(name), of(shift), verdict)),
+    ...rows.map(({ name, p50_us, shift, verdict }) =>
+      line(name, p50_us, p99(name), of(shift), verdict),
+    ),
     "",
     `taken → web_acked, n ≥ ${least} a cell; 95 % intervals over blocks; noise: ±${noise_us.toFixed(1)} us, what none and none again differ by`,
     ...measured.faults.map((text) => `DOES NOT ADD UP: ${text}`),

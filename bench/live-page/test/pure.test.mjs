@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cells, differences, faults, traceReader } from "../accounts.mjs";
+import { ackOf, cells, differences, faults, traceIdOf, traceReader } from "../accounts.mjs";
 import { laneWords } from "../pipeline.mjs";
 import {
   againstNoise,
@@ -49,7 +49,13 @@ test("a slope has its interval", () => {
   assert.ok(flat.low < 0 && flat.high > 0);
   const grows = slope([0, 1, 2, 3, 4, 5].map((x) => [x, 100 + 3 * x]));
   assert.ok(Math.abs(grows.estimate - 3) < 1e-9 && grows.high - grows.low < 1e-6);
-  assert.equal(slope([[0, 1], [1, 2]]), null);
+  assert.equal(
+    slope([
+      [0, 1],
+      [1, 2],
+    ]),
+    null,
+  );
 });
 
 test("the same seed draws the same order, and each item once", () => {
@@ -112,12 +118,26 @@ test("pages are compared within blocks", () => {
     ];
   });
   const { rows, code } = compared(cells, ["1", "20"]);
-  assert.deepEqual(rows.map((row) => row.verdict), ["less", "more"]);
+  assert.deepEqual(
+    rows.map((row) => row.verdict),
+    ["less", "more"],
+  );
   assert.equal(code, 1);
 });
 
 test("lanes beyond two have topics of their own", () => {
   assert.equal(laneWords(2).filter((word) => word.includes("topic=")).length, 0);
-  const topics = laneWords(15).map((word) => word.match(/topic=(\S+)/)?.[1]).filter(Boolean);
+  const topics = laneWords(15)
+    .map((word) => word.match(/topic=(\S+)/)?.[1])
+    .filter(Boolean);
   assert.equal(new Set(topics).size, 15);
+});
+
+test("a page without a browser knows messages, and acknowledges them as a page does", () => {
+  const id = "0123456789abcdef0123456789abcdef";
+  assert.equal(traceIdOf(`{"type":"message","trace_id":"${id}","body":{`), id);
+  assert.equal(traceIdOf('{"type":"hello","version":2}'), null);
+  const ack = JSON.parse(ackOf([{ trace_id: id, received_ns: "1" }], "2"));
+  const items = [{ trace_id: id, received_ns: "1", painted_ns: "2" }];
+  assert.deepEqual(ack, { type: "ack", sent_ns: "2", resolution_ns: 100_000, items });
 });
