@@ -329,3 +329,7 @@ fn millis(ns: Option<Ns>) -> String {
 fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
+
+#[cfg(test)]
+#[path = "measured_tests.rs"]
+mod tests;
