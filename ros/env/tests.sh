@@ -153,6 +153,9 @@ section_browser() {
     enter_env
     cd e2e/browser
     CHROMIUM=${CHROMIUM:-$browser} npm test
+    cd ../../bench/live-page
+    npm run check
+    npm test
 }
 
 section_python() {

@@ -196,6 +196,25 @@ fn what_is_gone_is_still_accounted_for() {
     assert_eq!(rest.lanes[0].classes[&Row::Total].n, 40);
 }
 
+/// Figures of the glass are of some pages only: the report says so.
+#[test]
+fn acknowledgements_that_are_in_no_record_are_told_of() {
+    let mut data = dataset();
+    let page = |unrecorded| ClientCounters {
+        client: format!("c{unrecorded}"),
+        offered: 9,
+        frames_sent: 9,
+        acked: 9,
+        unrecorded,
+        ..ClientCounters::default()
+    };
+    data.pages = vec![page(0)];
+    assert!(!table(&make(&data)).contains("not recorded"));
+    data.pages = vec![page(0), page(5), page(7)];
+    let text = table(&make(&data));
+    assert!(text.contains("pages: 12 acknowledgements were counted and not recorded"), "{text}");
+}
+
 /// The latest counts of each page stand, in any order, and a page that lost something is named.
 #[test]
 fn a_page_that_lost_something_is_named() {

@@ -148,6 +148,13 @@ pub fn page_lines(report: &Report) -> Vec<String> {
     if told > PAGES {
         lines.push(format!("… and {} more pages that lost something", told - PAGES));
     }
+    let unrecorded: u64 = report.clients.iter().map(|c| c.unrecorded).sum();
+    if unrecorded > 0 {
+        lines.push(format!(
+            "pages: {unrecorded} acknowledgements were counted and not recorded: stamps of few pages \
+             at once are (recorded_pages of the broadcaster)"
+        ));
+    }
     lines
 }
 

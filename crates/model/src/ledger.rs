@@ -159,8 +159,16 @@ pub struct ClientCounters {
     pub acked: u64,
     /// Frames from it that were no acknowledgement of ours.
     pub rubbish: u64,
+    /// Acknowledgements that were counted only: stamps of few pages at once are recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unrecorded: u64,
     /// Pages of this entry that are connected now: 0 or 1, but for "others".
     pub connected: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ClientCounters {

@@ -25,7 +25,7 @@ pub(crate) async fn connect(port: u16, origin: &str) -> Result<Socket, Error> {
 pub(crate) async fn page(port: u16) -> (Socket, String) {
     let mut socket = connect(port, "http://127.0.0.1:3000").await.unwrap();
     let hello = next(&mut socket).await.unwrap();
-    assert_eq!((&hello["type"], &hello["version"]), (&json!("hello"), &json!(1)), "{hello}");
+    assert_eq!((&hello["type"], &hello["version"]), (&json!("hello"), &json!(2)), "{hello}");
     (socket, hello["client"].as_str().unwrap().to_owned())
 }
 

@@ -10,10 +10,12 @@ use hopwatch_model::{ClientTrace, ClockId, Ns, Stamp, TraceId};
 use hopwatch_wire::feed::{AckItem, FromPage, Push, VERSION};
 use hopwatch_wire::record::{ClientRecord, Record};
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
 /// A page sends acknowledgements only; a longer frame ends its connection.
 pub(crate) const LONGEST_FROM_PAGE: usize = 256 << 10;
@@ -21,6 +23,13 @@ pub(crate) const LONGEST_FROM_PAGE: usize = 256 << 10;
 const RUBBISH_LIMIT: u64 = 100;
 /// Frames whose acknowledgement is awaited; older ones are forgotten.
 const AWAITED: usize = 1024;
+/// So many bytes are made room for in each read. All of the room is cleared each time, and kept for
+/// each page: an acknowledgement is short.
+pub(crate) const READ_AT_ONCE: usize = 4 << 10;
+/// So many bytes may be fed to a page before it is written to.
+pub(crate) const WRITE_AT_ONCE: usize = 16 << 10;
+/// So many frames likewise, of those that have gathered in the ring.
+const FRAMES_AT_ONCE: usize = 32;
 
 /// A client's place among the clients; left when dropped.
 pub(crate) struct Place(pub(crate) Arc<Shared>);
@@ -35,6 +44,8 @@ struct Client {
     tally: Arc<Tally>,
     /// Frames written and not yet acknowledged, with frame_sent.
     awaited: Mutex<VecDeque<(TraceId, Ns)>>,
+    /// Its place among the pages whose stamps are recorded, once it has one.
+    recorded: OnceLock<OwnedSemaphorePermit>,
 }
 
 /// Serves one browser until it goes, errs too often, or the service ends.
@@ -44,7 +55,7 @@ pub(crate) async fn serve(socket: WebSocket, place: Place) {
         let (_turn, received) = shared.turn();
         (shared.frames.subscribe(), shared.clients.join(received))
     };
-    let client = Client { tally, awaited: Mutex::new(VecDeque::new()) };
+    let client = Client { tally, awaited: Mutex::new(VecDeque::new()), recorded: OnceLock::new() };
     let (sink, stream) = socket.split();
     // Reading goes on while a write waits: a page that is slow to read may still acknowledge.
     tokio::select! {
@@ -52,7 +63,8 @@ pub(crate) async fn serve(socket: WebSocket, place: Place) {
         () = read(shared, &client, stream) => {}
     }
     let (_turn, received) = shared.turn();
-    shared.clients.leave(&client.tally, received, frames.len() as u64);
+    let silently = shared.clients.leave(&client.tally, received, frames.len() as u64);
+    shared.counts.frames_dropped.fetch_add(silently, Ordering::Relaxed);
     drop(frames);
 }
 
@@ -62,48 +74,52 @@ async fn write(
     mut sink: SplitSink<WebSocket, Message>,
     frames: &mut Receiver<Frame>,
 ) {
+    let mut bell = shared.bell.listen();
     let hello = Push::Hello { version: VERSION, client: client.tally.name.clone() };
-    if !send(shared, &mut sink, text(&hello)).await {
+    if !in_time(shared, sink.send(text(&hello))).await {
         return;
     }
+    let mut unwritten = 0;
     loop {
-        let next = tokio::select! {
-            next = frames.recv() => next,
-            () = shared.shutdown.begun() => {
-                let frame = CloseFrame { code: close_code::AWAY, reason: "stopping".into() };
-                let _gone = send(shared, &mut sink, Message::Close(Some(frame))).await;
-                return;
-            }
-        };
-        let sent = match next {
+        let done = match frames.try_recv() {
             Ok(frame) => {
                 client.await_ack(frame.trace, shared.clock.now());
-                client.tally.holds(true);
-                let sent = send(shared, &mut sink, Message::Text(frame.text)).await;
-                if sent {
-                    client.tally.holds(false);
-                    client.tally.sent.fetch_add(1, Ordering::Relaxed);
-                    shared.counts.frames_sent.fetch_add(1, Ordering::Relaxed);
-                }
-                sent
+                client.tally.takes();
+                unwritten += 1;
+                in_time(shared, sink.feed(Message::Text(frame.text))).await
+                    && (unwritten < FRAMES_AT_ONCE
+                        || client.flush(shared, &mut sink, &mut unwritten).await)
             }
-            Err(RecvError::Lagged(count)) => {
+            Err(TryRecvError::Empty) if unwritten > 0 => {
+                client.flush(shared, &mut sink, &mut unwritten).await
+            }
+            Err(TryRecvError::Empty) => tokio::select! {
+                rung = bell.changed() => rung.is_ok(),
+                () = shared.shutdown.begun() => {
+                    let frame = CloseFrame { code: close_code::AWAY, reason: "stopping".into() };
+                    let close = Message::Close(Some(frame));
+                    let _gone = in_time(shared, sink.send(close)).await;
+                    false
+                }
+            },
+            Err(TryRecvError::Lagged(count)) => {
                 client.tally.dropped.fetch_add(count, Ordering::Relaxed);
                 shared.counts.frames_dropped.fetch_add(count, Ordering::Relaxed);
-                send(shared, &mut sink, text(&Push::Dropped { count })).await
+                in_time(shared, sink.feed(text(&Push::Dropped { count }))).await
+                    && client.flush(shared, &mut sink, &mut unwritten).await
             }
-            Err(RecvError::Closed) => false,
+            Err(TryRecvError::Closed) => false,
         };
-        if !sent {
+        if !done {
             return;
         }
     }
 }
 
 /// False when the client is gone or takes nothing for too long.
-async fn send(shared: &Shared, sink: &mut SplitSink<WebSocket, Message>, frame: Message) -> bool {
+async fn in_time(shared: &Shared, writing: impl Future<Output = Result<(), axum::Error>>) -> bool {
     let patience = Duration::from_millis(shared.config.write_timeout_ms);
-    matches!(tokio::time::timeout(patience, sink.send(frame)).await, Ok(Ok(())))
+    matches!(tokio::time::timeout(patience, writing).await, Ok(Ok(())))
 }
 
 fn text(push: &Push) -> Message {
@@ -150,6 +166,27 @@ async fn read(shared: &Shared, client: &Client, mut stream: SplitStream<WebSocke
 }
 
 impl Client {
+    /// Writes what the page has been fed.
+    async fn flush(
+        &self,
+        shared: &Shared,
+        sink: &mut SplitSink<WebSocket, Message>,
+        unwritten: &mut usize,
+    ) -> bool {
+        let done = in_time(shared, sink.flush()).await;
+        if done {
+            *unwritten = 0;
+            shared.counts.frames_sent.fetch_add(self.tally.wrote(), Ordering::Relaxed);
+        }
+        done
+    }
+
+    /// Whether its stamps are recorded: it has a place among those, or there is one.
+    fn is_recorded(&self, shared: &Shared) -> bool {
+        let place = || Arc::clone(&shared.recorded).try_acquire_owned().map_err(drop);
+        self.recorded.get().is_some() || place().is_ok_and(|place| self.recorded.set(place).is_ok())
+    }
+
     fn awaited(&self) -> std::sync::MutexGuard<'_, VecDeque<(TraceId, Ns)>> {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,6 +228,10 @@ impl Client {
         self.tally.acked.fetch_add(1, Ordering::Relaxed);
         shared.counts.acks.fetch_add(1, Ordering::Relaxed);
         let Some(records) = &shared.records else { return true };
+        if !self.is_recorded(shared) {
+            self.tally.unrecorded.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
         let server = shared.clock.id();
         let browser = ClockId::browser(&self.tally.name);
         let at = |ns| Stamp::new(browser.clone(), ns);

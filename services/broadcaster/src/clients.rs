@@ -1,12 +1,15 @@
 //! What became of the messages for each page.
 
 use hopwatch_model::ClientCounters;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pages that are told of one by one; later ones are summed up, for ever, so that no count ever
 /// falls.
 const TOLD: usize = 64;
+/// Later pages that are gone and are still known one by one to who asks, the newest.
+const REMEMBERED: usize = 1024;
 
 /// One page's counts, written where it is served.
 #[derive(Debug)]
@@ -18,21 +21,35 @@ pub(crate) struct Tally {
     pub(crate) dropped: AtomicU64,
     pub(crate) acked: AtomicU64,
     pub(crate) rubbish: AtomicU64,
-    /// A frame is being written.
-    holding: AtomicBool,
+    /// Acknowledgements that are in no record.
+    pub(crate) unrecorded: AtomicU64,
+    /// Frames that are being written.
+    holding: AtomicU64,
 }
 
 impl Tally {
-    /// A frame is out of the ring and not written yet.
-    pub(crate) fn holds(&self, holding: bool) {
-        self.holding.store(holding, Ordering::Relaxed);
+    /// One more frame is out of the ring, and not written yet.
+    pub(crate) fn takes(&self) {
+        self.holding.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// All that were taken are written: how many.
+    pub(crate) fn wrote(&self) -> u64 {
+        let count = self.holding.swap(0, Ordering::Relaxed);
+        self.sent.fetch_add(count, Ordering::Relaxed);
+        count
     }
 
     /// The counts of a page that is connected, when the broadcaster has received so many.
-    fn counters(&self, received: u64) -> ClientCounters {
+    ///
+    /// What the ring has overwritten is dropped, though the page hears of it when it reads again, or
+    /// never.
+    fn counters(&self, received: u64, ring: u64) -> ClientCounters {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let offered = received - self.joined;
-        let (frames_sent, frames_dropped) = (of(&self.sent), of(&self.dropped));
+        let (frames_sent, told) = (of(&self.sent), of(&self.dropped));
+        let unread = offered.saturating_sub(frames_sent + told + of(&self.holding));
+        let frames_dropped = told + unread.saturating_sub(ring);
         ClientCounters {
             client: self.name.clone(),
             offered,
@@ -41,21 +58,28 @@ impl Tally {
             waiting: offered.saturating_sub(frames_sent + frames_dropped),
             acked: of(&self.acked),
             rubbish: of(&self.rubbish),
+            unrecorded: of(&self.unrecorded),
             connected: 1,
         }
     }
 }
 
 /// All pages that ever connected.
-pub(crate) struct Clients(Mutex<State>);
+pub(crate) struct Clients {
+    /// Messages in the ring; what a page has not read beyond those is overwritten.
+    ring: u64,
+    state: Mutex<State>,
+}
 
 struct State {
     /// The first ones, connected or gone.
     told: Vec<Page>,
     /// Later ones that are connected.
     later: Vec<Arc<Tally>>,
-    /// Later ones that are gone.
+    /// Later ones that are gone: all of them.
     others: ClientCounters,
+    /// The newest of them, also in `others`.
+    remembered: VecDeque<ClientCounters>,
 }
 
 enum Page {
@@ -63,16 +87,26 @@ enum Page {
     Gone(ClientCounters),
 }
 
+impl Page {
+    fn counters(&self, received: u64, ring: u64) -> ClientCounters {
+        match self {
+            Self::Here(tally) => tally.counters(received, ring),
+            Self::Gone(counters) => counters.clone(),
+        }
+    }
+}
+
 impl Clients {
-    /// None yet.
-    pub(crate) fn new() -> Self {
+    /// None yet, at a ring of so many messages.
+    pub(crate) fn new(ring: u64) -> Self {
         let client = format!("others {}", uuid::Uuid::new_v4());
         let others = ClientCounters { client, ..ClientCounters::default() };
-        Self(Mutex::new(State { told: Vec::new(), later: Vec::new(), others }))
+        let (told, later, remembered) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { ring, state: Mutex::new(State { told, later, others, remembered }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A page comes, when so many messages have been received.
@@ -84,7 +118,8 @@ impl Clients {
             dropped: AtomicU64::new(0),
             acked: AtomicU64::new(0),
             rubbish: AtomicU64::new(0),
-            holding: AtomicBool::new(false),
+            unrecorded: AtomicU64::new(0),
+            holding: AtomicU64::new(0),
         });
         let mut state = self.state();
         if state.told.len() < TOLD {
@@ -95,10 +130,14 @@ impl Clients {
         tally
     }
 
-    /// A page goes, with so many messages left in the ring that it never read.
-    pub(crate) fn leave(&self, tally: &Arc<Tally>, received: u64, unread: u64) {
-        let waiting = unread + u64::from(tally.holding.load(Ordering::Relaxed));
-        let gone = ClientCounters { waiting, connected: 0, ..tally.counters(received) };
+    /// A page goes, with so many messages that it never read: how many were dropped that it was not
+    /// told of.
+    pub(crate) fn leave(&self, tally: &Arc<Tally>, received: u64, unread: u64) -> u64 {
+        let overwritten = unread.saturating_sub(self.ring);
+        tally.dropped.fetch_add(overwritten, Ordering::Relaxed);
+        let waiting = unread - overwritten + tally.holding.load(Ordering::Relaxed);
+        let now = tally.counters(received, self.ring);
+        let gone = ClientCounters { waiting, connected: 0, ..now };
         let mut state = self.state();
         let is_it = |page: &&mut Page| matches!(page, Page::Here(it) if Arc::ptr_eq(it, tally));
         if let Some(page) = state.told.iter_mut().find(is_it) {
@@ -106,22 +145,30 @@ impl Clients {
         } else {
             state.later.retain(|it| !Arc::ptr_eq(it, tally));
             add(&mut state.others, &gone);
+            if state.remembered.len() == REMEMBERED {
+                state.remembered.pop_front();
+            }
+            state.remembered.push_back(gone);
         }
+        overwritten
+    }
+
+    /// The counts of each page one by one, when so many messages have been received: of those that
+    /// are connected, and of the first and the newest ones that are gone.
+    pub(crate) fn each(&self, received: u64) -> Vec<ClientCounters> {
+        let state = self.state();
+        let later = state.later.iter().map(|tally| tally.counters(received, self.ring));
+        let told = state.told.iter().map(|page| page.counters(received, self.ring));
+        told.chain(later).chain(state.remembered.iter().cloned()).collect()
     }
 
     /// The counts of all, when so many messages have been received.
     pub(crate) fn counters(&self, received: u64) -> Vec<ClientCounters> {
         let state = self.state();
-        let mut all: Vec<ClientCounters> = state
-            .told
-            .iter()
-            .map(|page| match page {
-                Page::Here(tally) => tally.counters(received),
-                Page::Gone(counters) => counters.clone(),
-            })
-            .collect();
+        let told = state.told.iter().map(|page| page.counters(received, self.ring));
+        let mut all: Vec<ClientCounters> = told.collect();
         let mut others = state.others.clone();
-        state.later.iter().for_each(|tally| add(&mut others, &tally.counters(received)));
+        state.later.iter().for_each(|tally| add(&mut others, &tally.counters(received, self.ring)));
         if others.offered + others.connected > 0 {
             all.push(others);
         }
@@ -136,70 +183,10 @@ fn add(sum: &mut ClientCounters, of: &ClientCounters) {
     sum.waiting += of.waiting;
     sum.acked += of.acked;
     sum.rubbish += of.rubbish;
+    sum.unrecorded += of.unrecorded;
     sum.connected += of.connected;
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::sync::broadcast::{self, error::TryRecvError};
-
-    #[track_caller]
-    fn adds_up(c: &ClientCounters) {
-        assert_eq!(c.offered, c.frames_sent + c.frames_dropped + c.waiting, "{c:?}");
-    }
-
-    /// The ring's own count of what is unread and the tally's counts are independent: together
-    /// they are what was offered, however far the page fell behind.
-    #[test]
-    fn what_a_page_was_offered_was_sent_dropped_or_is_left() {
-        let clients = Clients::new();
-        let (ring, _) = broadcast::channel::<u64>(4);
-        let mut received = 0;
-        for (sent_before, reads, sent_between, reads_more, hold) in
-            [(3, 0, 0, 0, false), (0, 2, 9, 3, true), (5, 5, 4, 9, false), (1, 9, 30, 2, true)]
-        {
-            let mut reader = ring.subscribe();
-            let tally = clients.join(received);
-            for (sends, reads) in [(sent_before, reads), (sent_between, reads_more)] {
-                for _ in 0..sends {
-                    received += 1;
-                    ring.send(received).unwrap();
-                }
-                for _ in 0..reads {
-                    match reader.try_recv() {
-                        Ok(_) => drop(tally.sent.fetch_add(1, Ordering::Relaxed)),
-                        Err(TryRecvError::Lagged(n)) => {
-                            tally.dropped.fetch_add(n, Ordering::Relaxed);
-                        }
-                        Err(_) => {}
-                    }
-                }
-                adds_up(clients.counters(received).last().unwrap());
-            }
-            if hold && reader.try_recv().is_ok() {
-                tally.holds(true);
-            }
-            clients.leave(&tally, received, reader.len() as u64);
-            let gone = clients.counters(received + 7).pop().unwrap();
-            assert_eq!((gone.connected, gone.offered), (0, sent_before + sent_between));
-            adds_up(&gone);
-        }
-    }
-
-    #[test]
-    fn beyond_64_pages_are_summed_up_and_no_count_falls() {
-        let clients = Clients::new();
-        let tallies: Vec<_> = (0..70).map(|_| clients.join(0)).collect();
-        let others = |received| clients.counters(received).into_iter().nth(TOLD).unwrap();
-        assert_eq!(clients.counters(10).len(), TOLD + 1);
-        assert_eq!((others(10).connected, others(10).offered), (6, 60));
-        clients.leave(&tallies[69], 10, 10);
-        clients.leave(&tallies[0], 10, 10);
-        assert_eq!((others(11).connected, others(11).offered), (5, 10 + 5 * 11));
-        drop(clients.join(11));
-        assert_eq!(clients.counters(11).len(), TOLD + 1);
-        adds_up(&others(12));
-        assert_eq!(clients.counters(12)[0].connected, 0);
-    }
-}
+#[path = "clients_tests.rs"]
+mod tests;

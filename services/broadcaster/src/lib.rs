@@ -7,13 +7,15 @@
 
 mod client;
 mod clients;
+mod pages;
 
 use anyhow::ensure;
-use axum::Router;
 use axum::extract::{State, WebSocketUpgrade, ws::Utf8Bytes};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use bytes::Bytes;
 use clients::Clients;
 use hopwatch_kit::config::Refused;
@@ -26,13 +28,14 @@ use hopwatch_link::{
 };
 use hopwatch_model::{BroadcasterCounters, ClientCounters, TraceId};
 use hopwatch_wire::record::{ClientsRecord, Record};
+use pages::{Bell, Door, Pages};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
 /// The path that messages are handed over at.
 pub const PATH: &str = "/v1/messages";
@@ -58,6 +61,8 @@ hopwatch_kit::config! {
         max_clients: u64 = 2000,
         /// A client that takes nothing for so many ms is disconnected
         write_timeout_ms: u64 = 10_000,
+        /// Pages at once whose stamps are recorded; acknowledgements of further ones are counted
+        recorded_pages: usize = 8,
         /// Longest message that is taken, in bytes
         max_body_bytes: usize = 4 << 20,
         /// Origins of pages elsewhere that may connect, separated by commas
@@ -77,6 +82,9 @@ struct Shared {
     config: Config,
     allowed_origins: AllowedOrigins,
     frames: broadcast::Sender<Frame>,
+    bell: Bell,
+    /// Places among those whose stamps are recorded.
+    recorded: Arc<Semaphore>,
     /// Held while a message is handed to the ring or a page joins or leaves, so that what each
     /// page was offered is exact.
     turn: Mutex<()>,
@@ -110,6 +118,11 @@ impl Shared {
         self.clients.counters(received)
     }
 
+    fn each_client(&self) -> Vec<ClientCounters> {
+        let (_turn, received) = self.turn();
+        self.clients.each(received)
+    }
+
     fn counters(&self) -> BroadcasterCounters {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         BroadcasterCounters {
@@ -139,11 +152,17 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         None => (None, None),
     };
     let listener = net::bind(config.listen, &token).await?;
+    let guard = token.clone();
+    limit_send_buffers(&listener);
+    let pages = Pages::start()?;
     let shared = Arc::new(Shared {
         allowed_origins: AllowedOrigins::parse(&config.allowed_origins),
         frames: broadcast::channel(config.client_queue).0,
+        bell: pages.bell(),
+        recorded: Arc::new(Semaphore::new(config.recorded_pages.min(Semaphore::MAX_PERMITS))),
         turn: Mutex::new(()),
-        clients: Clients::new(),
+        // tokio's ring is as long as the next power of two.
+        clients: Clients::new(config.client_queue.next_power_of_two() as u64),
         records,
         clock: clock.clone(),
         counts: Counts::default(),
@@ -163,9 +182,15 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         detail["datagrams_ignored"] = json!(ignored());
         detail
     });
-    let pages = Router::new().route("/ws", get(open)).with_state(Arc::clone(&shared));
-    let app = links.routes.merge(pages).merge(health);
+    let sockets =
+        Router::new().route("/ws", get(open)).with_state((Arc::clone(&shared), pages.door()));
+    let counts = Router::new()
+        .route("/v1/clients", get(tell_clients))
+        .with_state(Arc::clone(&shared))
+        .layer(middleware::from_fn(move |request, next| guard.clone().guard(request, next)));
+    let app = links.routes.merge(sockets).merge(counts).merge(health);
     let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
+    pages.end().await;
     counting_end.begin();
     let _reported = reporting.await;
     records_end.begin();
@@ -190,6 +215,17 @@ fn start_records(
     let link = Http1::new(link, Arc::new(clock.clone()))?;
     let source = format!("broadcaster-{}", uuid::Uuid::new_v4());
     Ok(Some(RecordSender::start(link, RecordSenderConfig::new(source), end.clone())))
+}
+
+/// What the system may keep in hand for each connection. It would let this grow to megabytes for a
+/// page that doesn't read, and a message waits in the ring as well.
+const SEND_BUFFER_BYTES: usize = 128 << 10;
+
+/// Connections have from their listener what they are made with.
+fn limit_send_buffers(listener: &tokio::net::TcpListener) {
+    // Without it a page that doesn't read only takes more of the system's memory.
+    let _best_effort =
+        rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER_BYTES);
 }
 
 /// The pages' own counters are many, and not told more often than that.
@@ -234,10 +270,13 @@ impl Handler for HandOver {
         let shared = &self.0;
         let (status, body) = match frame(&request) {
             Ok(frame) => {
-                let _turn = shared.turn();
-                shared.counts.received.fetch_add(1, Ordering::Relaxed);
-                // No client at all is no error.
-                let clients = shared.frames.send(frame).unwrap_or(0);
+                let clients = {
+                    let _turn = shared.turn();
+                    shared.counts.received.fetch_add(1, Ordering::Relaxed);
+                    // No client at all is no error.
+                    shared.frames.send(frame).unwrap_or(0)
+                };
+                shared.bell.ring();
                 (StatusCode::OK, json!({ "clients": clients }))
             }
             Err(why) => (StatusCode::BAD_REQUEST, json!({ "error": why })),
@@ -255,8 +294,13 @@ fn frame(request: &Inbound) -> Result<Frame, String> {
     Ok(Frame { trace, text: text.into() })
 }
 
+/// What became of the messages for each page, one by one.
+async fn tell_clients(State(shared): State<Arc<Shared>>) -> Json<serde_json::Value> {
+    Json(json!({ "clients": shared.each_client() }))
+}
+
 async fn open(
-    State(shared): State<Arc<Shared>>,
+    State((shared, door)): State<(Arc<Shared>, Door)>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -271,5 +315,7 @@ async fn open(
     }
     upgrade
         .max_message_size(client::LONGEST_FROM_PAGE)
-        .on_upgrade(move |socket| client::serve(socket, place))
+        .read_buffer_size(client::READ_AT_ONCE)
+        .write_buffer_size(client::WRITE_AT_ONCE)
+        .on_upgrade(move |socket| async move { door.enter(client::serve(socket, place)) })
 }
