@@ -66,11 +66,13 @@ function Total() {
   const report = budget.value;
   const checks = report === null ? [] : worst(report);
   const looked = lane.value;
+  // Nothing measured doesn't hold, but before the first message it isn't missed either.
+  const early = checks.every(({ measured_value }) => measured_value === null);
   const unstable = lanes.value.find(({ stability }) => stability.unstable);
   const tone: Tone =
     unstable !== undefined
       ? "warn"
-      : report === null || checks.length === 0
+      : report === null || early
         ? "none"
         : report.passed
           ? "good"
@@ -79,6 +81,8 @@ function Total() {
     <Card id="total" term="budget" title={words("total")} tone={tone}>
       {looked === null ? (
         <Empty>{words("none")}</Empty>
+      ) : unstable === undefined && early ? (
+        <Empty>{words(checks.length === 0 ? "no_budget" : "nothing_measured")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="headline-total">
@@ -92,7 +96,6 @@ function Total() {
           {unstable !== undefined && (
             <p class="fine-print">{clip(unstable.stability.reason, 160)}</p>
           )}
-          {unstable === undefined && checks.length === 0 && <Empty>{words("no_budget")}</Empty>}
           {unstable === undefined && <Bars checks={checks} />}
         </>
       )}

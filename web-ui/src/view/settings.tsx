@@ -3,6 +3,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { type Check, Refusal } from "../check";
 import { byBrowser, call, isLocked, token } from "../control/calls";
 import { settings as checks } from "../frames";
@@ -161,6 +162,11 @@ function Setting<T>(props: SettingProps<T>) {
   const value = remote.value;
   const known = value === null ? "" : String(shown(value));
   const mistake = mistakes.value[id];
+  const field = useRef<HTMLInputElement | null>(null);
+  // Written here instead of by drawing: what is being typed stays until it is answered.
+  useEffect(() => {
+    if (field.current !== null) field.current.value = known;
+  }, [known]);
   return (
     <form
       class="setting"
@@ -169,8 +175,7 @@ function Setting<T>(props: SettingProps<T>) {
       data-kind={mistake === undefined ? now.kind : "mistaken"}
       onSubmit={(event) => {
         event.preventDefault();
-        const field = event.currentTarget.elements.namedItem(id);
-        const typed = field instanceof HTMLInputElement ? field.value.trim() : "";
+        const typed = field.current?.value.trim() ?? "";
         const wanted = Number(typed);
         const wrong =
           typed === "" ||
@@ -188,11 +193,10 @@ function Setting<T>(props: SettingProps<T>) {
         <input
           id={`field-${id}`}
           name={id}
-          key={known}
+          ref={field}
           type="text"
           inputMode="decimal"
           autocomplete="off"
-          defaultValue={known}
           disabled={isLocked.value || value === null}
           aria-describedby={`said-${id}`}
           aria-invalid={mistake !== undefined}

@@ -66,8 +66,8 @@ export const fateName = names(
   {
     published: "발행",
     delivered: "전달됨",
-    in_flight: "진행 중",
-    lost_before_discovery: "탐색 전 손실",
+    in_flight: "처리 중",
+    lost_before_discovery: "디스커버리 전 손실",
     lost_in_ros: "ROS에서 손실",
     outcome_unknown: "결과 모름",
     queue_dropped: "대기열에서 버림",
@@ -101,7 +101,7 @@ export const className = names(
     communication: "communication",
     total: "total",
   },
-  { ai: "AI", transport: "전송", overhead: "부가 처리", communication: "통신", total: "전체" },
+  { ai: "AI", transport: "전송", overhead: "오버헤드", communication: "통신", total: "전체" },
 );
 
 export const quantityName = names(

@@ -37,7 +37,7 @@ export const panelWords = catalogue(
     waiting_collector: "Waiting for the collector",
     waiting_says:
       "If robots publish and nothing comes, look at the events: a QoS that doesn't fit is told there.",
-    ledger: "From published to painted",
+    ledger: "Published → painted",
     ledger_table: "table",
     no_lanes: "No lane yet: a lane appears with the gateway's first word.",
     no_figures: "No figures yet: they come from the collector as soon as it answers.",
@@ -123,7 +123,7 @@ export const panelWords = catalogue(
     distribution: "분포",
     ecdf: "누적 분포",
     histogram: "히스토그램",
-    where: "AI, 전송, 부가 처리",
+    where: "AI, 전송, 오버헤드",
     where_lane: "레인 {lane}",
     interval: "95 %",
     lanes: "레인 나란히",
@@ -151,7 +151,7 @@ export const panelWords = catalogue(
     waiting_collector: "수집기를 기다리는 중",
     waiting_says:
       "로봇이 발행하는데 아무것도 오지 않으면 사건을 보십시오: 맞지 않는 QoS는 거기서 알려 줍니다.",
-    ledger: "발행부터 그려지기까지",
+    ledger: "발행 → 화면 표시",
     ledger_table: "표",
     no_lanes: "아직 레인 없음: 게이트웨이의 첫 소식과 함께 나타납니다.",
     no_figures: "아직 수치 없음: 수집기가 응답하는 대로 옵니다.",
