@@ -207,7 +207,7 @@ function Where() {
                 {className(name)} {percent(parts[name])}{" "}
               </span>
             ))}
-            <span class="quiet">
+            <span class="quiet on">
               {words("of_mean", {
                 total: durationText(looked.classes["total"]?.mean_ns ?? null),
               })}

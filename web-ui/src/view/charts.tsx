@@ -129,7 +129,11 @@ export function Distribution() {
     >
       {empty ? (
         <p class="quiet empty" data-testid="no-distribution">
-          {words(without(figures.value))}
+          {words(
+            drawn.value.some(({ stability }) => stability.unstable)
+              ? "unstable_says"
+              : without(figures.value),
+          )}
         </p>
       ) : (
         <DistributionChart

@@ -16,7 +16,7 @@ import { Menu } from "./menu";
 /** How one of the three stands. */
 type Standing<T> =
   | { readonly kind: "unknown" }
-  | { readonly kind: "asking" }
+  | { readonly kind: "asking"; readonly value: T | null }
   | { readonly kind: "known"; readonly value: T; readonly set: boolean }
   | { readonly kind: "refused"; readonly why: string; readonly value: T | null };
 
@@ -33,7 +33,7 @@ class Remote<T> {
 
   get value(): T | null {
     const now = this.standing.value;
-    return now.kind === "known" || now.kind === "refused" ? now.value : null;
+    return now.kind === "unknown" ? null : now.value;
   }
 
   async ask(port: number): Promise<void> {
@@ -48,7 +48,7 @@ class Remote<T> {
     const before = this.value;
     this.asked += 1;
     const mine = this.asked;
-    if (set || before === null) this.standing.value = { kind: "asking" };
+    if (set || before === null) this.standing.value = { kind: "asking", value: before };
     const found = await askFor(what, this.check, byBrowser);
     if (mine !== this.asked) return;
     this.standing.value =
@@ -203,7 +203,7 @@ function Setting<T>(props: SettingProps<T>) {
         />{" "}
         {unit}
       </span>
-      <button type="submit" disabled={isLocked.value || value === null || now.kind === "asking"}>
+      <button type="submit" disabled={isLocked.value || value === null}>
         {words("set")}
       </button>
       <Said id={id} mistake={mistake}>
