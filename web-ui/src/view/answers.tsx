@@ -9,6 +9,7 @@ import { figures, lane, lanes } from "../store";
 import { answerWords as words } from "../words/answers";
 import { className, decisionName, fateName, quantityName } from "../words/names";
 import { isTerm, type Term } from "../words/terms";
+import { Coded } from "./coded";
 import { explain } from "./explain";
 
 /** All five. */
@@ -289,7 +290,9 @@ function Qos() {
                 , {shareText([one])}{" "}
               </span>
             ))}
-            <span class="quiet">{words(found.length > 0 ? "one_run" : "proof")}</span>
+            <span class="quiet">
+              <Coded text={words(found.length > 0 ? "one_run" : "proof")} />
+            </span>
           </p>
         </>
       )}
@@ -333,7 +336,9 @@ function Http() {
           </p>
           <p class="fine-print">
             {decision !== undefined && (
-              <b data-testid="certainty">{words(`certainty_${decision}`)} </b>
+              <b data-testid="certainty">
+                <Coded text={words(`certainty_${decision}`)} />{" "}
+              </b>
             )}
             <span
               class="quiet"
@@ -341,7 +346,7 @@ function Http() {
               data-explain="verdict"
               data-more={said.reason}
             >
-              {clip(said.reason, 400)}
+              <Coded text={clip(said.reason, 400)} />
             </span>
           </p>
         </>

@@ -6,6 +6,7 @@ import type { LaneView } from "../generated/wire";
 import { type apart, delivery, difference, pairOf, reliability, wilson } from "../judge";
 import { lanes, tones } from "../store";
 import { panelWords as words } from "../words/panels";
+import { Coded } from "./coded";
 import { explain } from "./explain";
 
 type Shown = ReturnType<typeof apart>;
@@ -35,7 +36,9 @@ export function Compare() {
         shown={seen.delivered}
         text={(part) => `${(100 * part).toFixed(2)}\u00a0%`}
       />
-      <p class="note">{words("one_window")}</p>
+      <p class="note">
+        <Coded text={words("one_window")} />
+      </p>
     </div>
   );
 }

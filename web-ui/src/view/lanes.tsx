@@ -1,7 +1,7 @@
 // The lanes side by side, a row each: which are drawn, and which one is looked at closely.
 
 import { Key } from "../chart/key";
-import { count, durationText, interval, NOTHING } from "../format";
+import { count, durationText, interval, NOTHING, shortInterval } from "../format";
 import type { LaneView } from "../generated/wire";
 import { delivery, losses, wilson } from "../judge";
 import { chosenLane, draw, drawn, drawnLanes, figures, lane, lanes, tones } from "../store";
@@ -199,7 +199,9 @@ function Quantile({ of, name }: { of: LaneView; name: "p50" | "p99" }) {
       data-ns={ns ?? undefined}
     >
       {durationText(ns)}
-      {within !== null && <small class="ci">{within}</small>}
+      {total !== undefined && total.n > 0 && (
+        <small class="ci">{shortInterval(total[`${name}_ci_ns`])}</small>
+      )}
     </td>
   );
 }
