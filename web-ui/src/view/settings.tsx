@@ -3,7 +3,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Check, Refusal } from "../check";
 import { byBrowser, call, isLocked, token } from "../control/calls";
 import { settings as checks } from "../frames";
@@ -164,7 +164,7 @@ function Setting<T>(props: SettingProps<T>) {
   const mistake = mistakes.value[id];
   const field = useRef<HTMLInputElement | null>(null);
   // Written here instead of by drawing: what is being typed stays until it is answered.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (field.current !== null) field.current.value = known;
   }, [known]);
   return (
