@@ -9,7 +9,10 @@
 export async function observe(page, seen) {
   const opened = await openAll(page);
   const shown = await page.evaluate(readPage);
-  if (opened) await page.click('[data-testid="all-figures"]');
+  if (opened) {
+    await page.click('[data-testid="all-figures"]');
+    await page.waitForSelector('[data-testid="all-open"]', { state: "detached" });
+  }
   const origin = new URL(page.url());
   const acks = seen.sent.map((text) => JSON.parse(text)).filter((frame) => frame.type === "ack");
   const items = acks.flatMap((ack) => ack.items);

@@ -81,9 +81,14 @@ export function percent(share: number): string {
 export function interval([lo, hi]: readonly [number | null, number | null], n: number): string {
   if (n === 0) return NOTHING;
   const missing = figureWords("no_upper", { n: count(n) });
-  if (lo === null) return hi === null ? missing : `≤\u00a0${durationText(hi)}`;
-  if (hi === null) return `≥\u00a0${durationText(lo)}, ${missing}`;
-  return range(lo, hi);
+  if (hi !== null) return shortInterval([lo, hi]);
+  return lo === null ? missing : `${shortInterval([lo, hi])}, ${missing}`;
+}
+
+/** The same where there is no room: an end that is missing is not told, and not made up. */
+export function shortInterval([lo, hi]: readonly [number | null, number | null]): string {
+  if (lo === null) return hi === null ? NOTHING : `≤\u00a0${durationText(hi)}`;
+  return hi === null ? `≥\u00a0${durationText(lo)}` : range(lo, hi);
 }
 
 /**

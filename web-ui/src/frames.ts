@@ -113,10 +113,9 @@ const widthFields = {
   p99_within_ns: nullable(pair(number)),
 };
 
-const latency: Check<number | "lost"> = (value, path) =>
-  value === "lost" ? null : number(value, path);
-const change: Check<number | "lost" | "current-lost"> = (value, path) =>
-  value === "current-lost" ? null : latency(value, path);
+const latency: Check<number | "lost"> = (value) => (value === "lost" ? null : number(value));
+const change: Check<number | "lost" | "current-lost"> = (value) =>
+  value === "current-lost" ? null : latency(value);
 
 const spanOverPublished = object<SpanOverPublished>({
   delivered_within: object<Within>({

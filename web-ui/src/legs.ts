@@ -1,7 +1,7 @@
 // The legs in the order of a message's way, with what the page needs to know of each.
 
-import type { Class, Leg } from "./generated/wire";
-import { className, legNames } from "./words/names";
+import type { Leg } from "./generated/wire";
+import { className, legNames, legSays } from "./words/names";
 
 /** One leg. */
 export interface LegInfo {
@@ -50,7 +50,9 @@ const ORDER = Object.keys(LEGS);
 
 /** What is known of a leg; one that this page doesn't know is shown all the same. */
 export function info(name: Leg): LegInfo {
-  return Object.hasOwn(LEGS, name) ? LEGS[name] : leg(0, "");
+  if (!Object.hasOwn(LEGS, name)) return leg(0, "");
+  const says = legSays(name);
+  return says === undefined ? LEGS[name] : { ...LEGS[name], says };
 }
 
 /** Legs by name, in the order of the way; unknown ones last. */
@@ -71,10 +73,3 @@ export function legName(name: string): string {
 export function classOf(name: string): string {
   return className(name) ?? name;
 }
-
-/** The classes and what they mean. */
-export const CLASSES: Readonly<Record<Class, { name: string; says: string }>> = {
-  ai: { name: "AI", says: "the AI service's own time" },
-  transport: { name: "transport", says: "on a wire, between processes" },
-  overhead: { name: "overhead", says: "inside our processes: queues, wake-ups, encoding" },
-};

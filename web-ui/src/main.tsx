@@ -1,7 +1,7 @@
 // The page's wiring: configuration → sockets → state → view.
 
 import { effect } from "@preact/signals";
-import { render } from "preact";
+import { options, render } from "preact";
 import { Asks } from "./asks";
 import { Refusal } from "./check";
 import { takeUp } from "./choices";
@@ -169,6 +169,13 @@ function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed,
 function due({ picked }: PageState): string | null {
   return picked?.message === "asked" ? picked.traceId : null;
 }
+
+// However many messages come between two frames, the page is drawn once for each frame, right before
+// it is painted. The frame that `Stamps` asks for is the same one, and asked for later: what it finds
+// on the page is what is painted. A hidden tab has no frames and draws nothing.
+options.debounceRendering = (draw) => {
+  requestAnimationFrame(draw);
+};
 
 async function start(): Promise<void> {
   takeUp();

@@ -6,14 +6,17 @@ import { signal } from "@preact/signals";
 /** The same condition stands in style/room.css. */
 const ONE_SCREEN = "(min-width: 1280px) and (min-height: 820px)";
 
-/** Whether the page is laid out as one screen. */
-export const isOneScreen = signal(false);
+/** A higher one has room for charts as they are drawn elsewhere. */
+const CLOSE = `${ONE_SCREEN} and (max-height: 1019.98px)`;
+
+/** Whether the page is one screen that is just high enough. */
+export const isClose = signal(false);
 
 /** Follows the window's size. */
 export function follow(): void {
-  const query = matchMedia(ONE_SCREEN);
-  isOneScreen.value = query.matches;
+  const query = matchMedia(CLOSE);
+  isClose.value = query.matches;
   query.addEventListener("change", () => {
-    isOneScreen.value = query.matches;
+    isClose.value = query.matches;
   });
 }

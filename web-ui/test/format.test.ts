@@ -10,6 +10,7 @@ import {
   outcome,
   percent,
   range,
+  shortInterval,
   unresolved,
 } from "../src/format";
 
@@ -79,6 +80,13 @@ describe("the interval of a P99", () => {
   ])("%j of %d", (ci, n, text) => {
     expect(plain(interval(ci, n))).toBe(text);
   });
+});
+
+test("an interval where there is no room", () => {
+  expect(plain(shortInterval([12_500_000, 13_800_000]))).toBe("12.5 … 13.8 ms");
+  expect(plain(shortInterval([1_057_000_000, null]))).toBe("≥ 1.057 s");
+  expect(plain(shortInterval([null, 5_000]))).toBe("≤ 5.00 µs");
+  expect(shortInterval([null, null])).toBe("–");
 });
 
 test("a figure that two clocks leave open", () => {

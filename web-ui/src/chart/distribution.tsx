@@ -4,7 +4,7 @@
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { durationText } from "../format";
-import { isOneScreen } from "../room";
+import { isClose } from "../room";
 import { extent, histogram, type Point, shareText, shareWithin } from "./ecdf";
 import { Key } from "./key";
 import { useWidth } from "./measure";
@@ -14,7 +14,7 @@ import { dash, toneClass } from "./tones";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const height = (): number => (isOneScreen.value ? 166 : 210);
+const height = (): number => (isClose.value ? 166 : 210);
 const LEFT = 44;
 const RIGHT = 12;
 const TOP = 16;

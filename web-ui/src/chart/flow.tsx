@@ -3,7 +3,7 @@
 
 import { count, failure } from "../format";
 import type { GlassCounts, Ledger } from "../generated/wire";
-import { isOneScreen } from "../room";
+import { isClose } from "../room";
 import { shareText } from "./ecdf";
 import {
   type Branch,
@@ -211,7 +211,7 @@ function Down({ plan, width }: { plan: Plan; width: number }) {
   let along = 8;
   for (const own of rows) {
     at.push(along);
-    along += (isOneScreen.value ? 27 : 30) + own.reduce((all, row) => all + row, 0);
+    along += (isClose.value ? 26 : 30) + own.reduce((all, row) => all + row, 0);
   }
   const edge = SIDE + Math.max(...thick.stages);
   const placed = place(

@@ -3,7 +3,7 @@
 
 import { durationText, interval } from "../format";
 import type { Summary } from "../generated/wire";
-import { isOneScreen } from "../room";
+import { isClose } from "../room";
 import { shareText } from "./ecdf";
 import { useWidth } from "./measure";
 import { type StackPart, splitDomain, stack, type Whisker, whiskers } from "./splitlayout";
@@ -13,7 +13,7 @@ import { words } from "./words";
 
 const STACK = 26;
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isOneScreen.value ? 24 : 30);
+const rowHeight = (): number => (isClose.value ? 24 : 30);
 const HEAD = 18;
 const AXIS = 22;
 const LINE = 14;

@@ -5,7 +5,7 @@ import { useId } from "preact/hooks";
 import { count, durationText, outcome } from "../format";
 import type { MessageView } from "../generated/wire";
 import { legName } from "../legs";
-import { isOneScreen } from "../room";
+import { isClose } from "../room";
 import type { Scale } from "../scale";
 import { cut, type FallRow, fallRows, fallScale, ownGlass } from "./fall";
 import { Hatch } from "./hatch";
@@ -15,8 +15,8 @@ import { tickText } from "./ticks";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isOneScreen.value ? 12 : 19);
-const barHeight = (): number => (isOneScreen.value ? 9 : 12);
+const rowHeight = (): number => (isClose.value ? 12 : 19);
+const barHeight = (): number => (isClose.value ? 9 : 12);
 const HEAD = 20;
 
 export interface WaterfallProps {

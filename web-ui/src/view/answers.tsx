@@ -9,6 +9,7 @@ import { figures, lane, lanes } from "../store";
 import { answerWords as words } from "../words/answers";
 import { className, decisionName, fateName, quantityName } from "../words/names";
 import { isTerm, type Term } from "../words/terms";
+import { Coded } from "./coded";
 import { explain } from "./explain";
 
 /** All five. */
@@ -66,11 +67,13 @@ function Total() {
   const report = budget.value;
   const checks = report === null ? [] : worst(report);
   const looked = lane.value;
+  // Nothing measured doesn't hold, but before the first message it isn't missed either.
+  const early = checks.every(({ measured_value }) => measured_value === null);
   const unstable = lanes.value.find(({ stability }) => stability.unstable);
   const tone: Tone =
     unstable !== undefined
       ? "warn"
-      : report === null || checks.length === 0
+      : report === null || early
         ? "none"
         : report.passed
           ? "good"
@@ -79,6 +82,8 @@ function Total() {
     <Card id="total" term="budget" title={words("total")} tone={tone}>
       {looked === null ? (
         <Empty>{words("none")}</Empty>
+      ) : unstable === undefined && early ? (
+        <Empty>{words(checks.length === 0 ? "no_budget" : "nothing_measured")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="headline-total">
@@ -92,7 +97,6 @@ function Total() {
           {unstable !== undefined && (
             <p class="fine-print">{clip(unstable.stability.reason, 160)}</p>
           )}
-          {unstable === undefined && checks.length === 0 && <Empty>{words("no_budget")}</Empty>}
           {unstable === undefined && <Bars checks={checks} />}
         </>
       )}
@@ -204,7 +208,7 @@ function Where() {
                 {className(name)} {percent(parts[name])}{" "}
               </span>
             ))}
-            <span class="quiet">
+            <span class="quiet on">
               {words("of_mean", {
                 total: durationText(looked.classes["total"]?.mean_ns ?? null),
               })}
@@ -286,7 +290,9 @@ function Qos() {
                 , {shareText([one])}{" "}
               </span>
             ))}
-            <span class="quiet">{words(found.length > 0 ? "one_run" : "proof")}</span>
+            <span class="quiet">
+              <Coded text={words(found.length > 0 ? "one_run" : "proof")} />
+            </span>
           </p>
         </>
       )}
@@ -330,7 +336,9 @@ function Http() {
           </p>
           <p class="fine-print">
             {decision !== undefined && (
-              <b data-testid="certainty">{words(`certainty_${decision}`)} </b>
+              <b data-testid="certainty">
+                <Coded text={words(`certainty_${decision}`)} />{" "}
+              </b>
             )}
             <span
               class="quiet"
@@ -338,7 +346,7 @@ function Http() {
               data-explain="verdict"
               data-more={said.reason}
             >
-              {clip(said.reason, 400)}
+              <Coded text={clip(said.reason, 400)} />
             </span>
           </p>
         </>

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { CourseChart, type CourseLane } from "../chart/course";
 import { DistributionChart } from "../chart/distribution";
 import { Split } from "../chart/split";
-import { windowMs } from "../figures";
+import { type Figures, windowMs } from "../figures";
 import { clip } from "../format";
 import { picked } from "../state";
 import { drawn, figures, lane, state, tones } from "../store";
@@ -44,6 +44,12 @@ export function pick(traceId: string): void {
   state.value = picked(state.value, traceId);
 }
 
+/** Why there is nothing to draw. */
+function without(shown: Figures | null): "no_figures" | "waiting" | "too_few" {
+  if (shown === null) return "no_figures";
+  return shown.state === "waiting" ? "waiting" : "too_few";
+}
+
 /** Latency over time. */
 export function Course() {
   const shown = figures.value;
@@ -70,7 +76,7 @@ export function Course() {
     >
       {shown === null || !Number.isFinite(first) ? (
         <p class="quiet empty" data-testid="no-course">
-          {words(shown === null ? "no_figures" : "too_few")}
+          {words(without(shown))}
         </p>
       ) : (
         <CourseChart
@@ -123,7 +129,11 @@ export function Distribution() {
     >
       {empty ? (
         <p class="quiet empty" data-testid="no-distribution">
-          {words(figures.value === null ? "no_figures" : "too_few")}
+          {words(
+            drawn.value.some(({ stability }) => stability.unstable)
+              ? "unstable_says"
+              : without(figures.value),
+          )}
         </p>
       ) : (
         <DistributionChart

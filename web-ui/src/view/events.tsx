@@ -21,8 +21,7 @@ const named = (kind: string): string => eventName(kind) ?? plain(kind);
 
 /** The panel. */
 export function Events() {
-  const own = notices.value;
-  const all = events.value.length + own.length + findings.value.length;
+  const all = events.value.length + notices.value.length + findings.value.length;
   return (
     <Panel
       id="events"
@@ -33,28 +32,33 @@ export function Events() {
       {all === 0 && (
         <p class="quiet empty">{words(figures.value === null ? "no_events_yet" : "no_events")}</p>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <ul class="scroll" tabIndex={0} aria-label={words("events")}>
-        {own.map(({ kind, text, count: times }) => (
-          <li key={kind} data-testid="notice" data-kind={kind} data-count={times}>
-            <small>{words("this_page")}</small> <b>{count(times)}</b> {text}
-          </li>
-        ))}
-        {events.value.slice(0, SHOWN).map(({ at_ms, kind, text }, i) => (
-          <li key={i} data-testid="event" data-kind={kind}>
-            <small>{words("at", { t: elapsed(at_ms) })}</small> <b>{named(kind)}</b>{" "}
-            {clip(text, 600)}
-          </li>
-        ))}
-        {findings.value.slice(0, SHOWN).map(({ lane, kind, subject, text }) => (
-          <li key={`${lane} ${kind} ${subject}`} data-testid="finding" data-kind={kind}>
-            <small>
-              {lane}, <bdi>{clip(subject, 100)}</bdi>
-            </small>{" "}
-            <b>{named(kind)}</b> {clip(text, 600)}
-          </li>
-        ))}
-      </ul>
+      {all > 0 && <List />}
     </Panel>
+  );
+}
+
+function List() {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <ul class="scroll" tabIndex={0} aria-label={words("events")}>
+      {notices.value.map(({ kind, text, count: times }) => (
+        <li key={kind} data-testid="notice" data-kind={kind} data-count={times}>
+          <small>{words("this_page")}</small> <b>{count(times)}</b> {text}
+        </li>
+      ))}
+      {events.value.slice(0, SHOWN).map(({ at_ms, kind, text }, i) => (
+        <li key={i} data-testid="event" data-kind={kind}>
+          <small>{words("at", { t: elapsed(at_ms) })}</small> <b>{named(kind)}</b> {clip(text, 600)}
+        </li>
+      ))}
+      {findings.value.slice(0, SHOWN).map(({ lane, kind, subject, text }) => (
+        <li key={`${lane} ${kind} ${subject}`} data-testid="finding" data-kind={kind}>
+          <small>
+            {lane}, <bdi>{clip(subject, 100)}</bdi>
+          </small>{" "}
+          <b>{named(kind)}</b> {clip(text, 600)}
+        </li>
+      ))}
+    </ul>
   );
 }

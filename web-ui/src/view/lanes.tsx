@@ -1,12 +1,13 @@
 // The lanes side by side, a row each: which are drawn, and which one is looked at closely.
 
 import { Key } from "../chart/key";
-import { count, durationText, interval, NOTHING } from "../format";
+import { count, durationText, interval, NOTHING, shortInterval } from "../format";
 import type { LaneView } from "../generated/wire";
 import { delivery, losses, wilson } from "../judge";
 import { chosenLane, draw, drawn, drawnLanes, figures, lane, lanes, tones } from "../store";
 import { answerWords } from "../words/answers";
 import { panelWords as words } from "../words/panels";
+import { Compare } from "./compare";
 import { explain, explainCell } from "./explain";
 import { Panel } from "./panel";
 
@@ -52,7 +53,7 @@ export function Lanes() {
         </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section class="scroll" tabIndex={0} aria-label={words("lanes")}>
+        <section class="scroll grows" tabIndex={0} aria-label={words("lanes")}>
           <table
             class={all.length > FEW ? "lane-table close" : "lane-table"}
             data-testid="lane-table"
@@ -85,6 +86,7 @@ export function Lanes() {
               ))}
             </tbody>
           </table>
+          {all.length <= FEW && <Compare />}
         </section>
       )}
     </Panel>
@@ -197,7 +199,9 @@ function Quantile({ of, name }: { of: LaneView; name: "p50" | "p99" }) {
       data-ns={ns ?? undefined}
     >
       {durationText(ns)}
-      {within !== null && <small class="ci">{within}</small>}
+      {total !== undefined && total.n > 0 && (
+        <small class="ci">{shortInterval(total[`${name}_ci_ns`])}</small>
+      )}
     </td>
   );
 }

@@ -3,6 +3,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Check, Refusal } from "../check";
 import { byBrowser, call, isLocked, token } from "../control/calls";
 import { settings as checks } from "../frames";
@@ -15,7 +16,7 @@ import { Menu } from "./menu";
 /** How one of the three stands. */
 type Standing<T> =
   | { readonly kind: "unknown" }
-  | { readonly kind: "asking" }
+  | { readonly kind: "asking"; readonly value: T | null }
   | { readonly kind: "known"; readonly value: T; readonly set: boolean }
   | { readonly kind: "refused"; readonly why: string; readonly value: T | null };
 
@@ -32,7 +33,7 @@ class Remote<T> {
 
   get value(): T | null {
     const now = this.standing.value;
-    return now.kind === "known" || now.kind === "refused" ? now.value : null;
+    return now.kind === "unknown" ? null : now.value;
   }
 
   async ask(port: number): Promise<void> {
@@ -47,7 +48,7 @@ class Remote<T> {
     const before = this.value;
     this.asked += 1;
     const mine = this.asked;
-    if (set || before === null) this.standing.value = { kind: "asking" };
+    if (set || before === null) this.standing.value = { kind: "asking", value: before };
     const found = await askFor(what, this.check, byBrowser);
     if (mine !== this.asked) return;
     this.standing.value =
@@ -161,6 +162,11 @@ function Setting<T>(props: SettingProps<T>) {
   const value = remote.value;
   const known = value === null ? "" : String(shown(value));
   const mistake = mistakes.value[id];
+  const field = useRef<HTMLInputElement | null>(null);
+  // Written here instead of by drawing: what is being typed stays until it is answered.
+  useLayoutEffect(() => {
+    if (field.current !== null) field.current.value = known;
+  }, [known]);
   return (
     <form
       class="setting"
@@ -169,8 +175,7 @@ function Setting<T>(props: SettingProps<T>) {
       data-kind={mistake === undefined ? now.kind : "mistaken"}
       onSubmit={(event) => {
         event.preventDefault();
-        const field = event.currentTarget.elements.namedItem(id);
-        const typed = field instanceof HTMLInputElement ? field.value.trim() : "";
+        const typed = field.current?.value.trim() ?? "";
         const wanted = Number(typed);
         const wrong =
           typed === "" ||
@@ -188,18 +193,17 @@ function Setting<T>(props: SettingProps<T>) {
         <input
           id={`field-${id}`}
           name={id}
-          key={known}
+          ref={field}
           type="text"
           inputMode="decimal"
           autocomplete="off"
-          defaultValue={known}
           disabled={isLocked.value || value === null}
           aria-describedby={`said-${id}`}
           aria-invalid={mistake !== undefined}
         />{" "}
         {unit}
       </span>
-      <button type="submit" disabled={isLocked.value || value === null || now.kind === "asking"}>
+      <button type="submit" disabled={isLocked.value || value === null}>
         {words("set")}
       </button>
       <Said id={id} mistake={mistake}>

@@ -136,7 +136,7 @@ function Facts({ of, id }: { of: MessageView; id: string }) {
           `✓ ${words("copied")}`
         ) : (
           <>
-            <CopySign /> …{of.trace_id.slice(-6)}
+            <CopySign /> …{of.trace_id.slice(-4)}
           </>
         )}
       </button>

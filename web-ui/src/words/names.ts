@@ -66,8 +66,8 @@ export const fateName = names(
   {
     published: "발행",
     delivered: "전달됨",
-    in_flight: "진행 중",
-    lost_before_discovery: "탐색 전 손실",
+    in_flight: "처리 중",
+    lost_before_discovery: "디스커버리 전 손실",
     lost_in_ros: "ROS에서 손실",
     outcome_unknown: "결과 모름",
     queue_dropped: "대기열에서 버림",
@@ -101,7 +101,7 @@ export const className = names(
     communication: "communication",
     total: "total",
   },
-  { ai: "AI", transport: "전송", overhead: "부가 처리", communication: "통신", total: "전체" },
+  { ai: "AI", transport: "전송", overhead: "오버헤드", communication: "통신", total: "전체" },
 );
 
 export const quantityName = names(
@@ -189,5 +189,39 @@ export const legNames = names(
     fanout: "배포",
     push: "밀어 보내기",
     paint: "그리기",
+  },
+);
+
+/** From where to where, or what for; in English the legs themselves know (legs.ts). */
+export const legSays = names(
+  {},
+  {
+    schedule: "intended → published: 로봇이 자기 일정보다 늦음",
+    write: "published → written: publish()에서 DDS writer까지",
+    ros: "written → received: DDS를 지나감",
+    wake: "received → taken: 게이트웨이가 깨어나 받음",
+    queue: "taken → started: 게이트웨이의 대기열",
+    encode: "started → 요청 준비: 해독하고 요청을 만듦",
+    ai_connect: "AI 서비스로 연결을 엶",
+    ai_retry: "AI 서비스로 간 요청이 사라져 다시 보낼 때까지",
+    ai_request: "AI 서비스로 가는 요청",
+    ai_wait: "AI 서비스의 대기 줄",
+    ai_infer: "모델",
+    ai_resend: "AI 서비스의 응답이 사라져 다시 보낼 때까지",
+    ai_reply: "AI 서비스에서 오는 응답",
+    ai_transport: "AI 서비스 왕복에서 서비스 자체 시간을 뺀 것",
+    ai_round_trip: "아무것도 알려 주지 않는 AI 서비스: 전송 포함",
+    handoff: "AI의 답을 읽음 → 웹 서비스 요청 준비",
+    web_connect: "웹 서비스로 연결을 엶",
+    web_retry: "웹 서비스로 간 요청이 사라져 다시 보낼 때까지",
+    web_request: "웹 서비스로 가는 요청",
+    web_handle: "방송기 자체의 시간",
+    web_resend: "웹 서비스의 응답이 사라져 다시 보낼 때까지",
+    web_reply: "웹 서비스에서 오는 응답",
+    web_transport: "웹 서비스 왕복에서 서비스 자체 시간을 뺀 것",
+    web_round_trip: "아무것도 알려 주지 않는 웹 서비스: 왕복",
+    fanout: "한 페이지를 위한 방송기의 대기열",
+    push: "프레임 전송 → 브라우저 수신, 두 시계에 걸침",
+    paint: "브라우저 수신 → 그려짐",
   },
 );
