@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod config;
 mod connection;
+pub mod controls;
 pub mod logging;
 pub mod net;
 mod pages;
