@@ -68,9 +68,8 @@ pub(crate) struct Up {
     /// Choose free ports for the services, instead of 8000, 5000, 8001 and 8002
     #[arg(long)]
     pub(crate) any_ports: bool,
-    /// For a word on why there is none
-    #[arg(long, hide = true)]
-    pub(crate) loss: Option<String>,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]

@@ -28,6 +28,7 @@ mod respond;
 mod run_file;
 mod settings;
 mod stack;
+mod watched;
 
 use args::{Cli, Command};
 use clap::Parser;
