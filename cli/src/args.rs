@@ -70,9 +70,8 @@ pub(crate) struct Up {
     pub(crate) any_ports: bool,
     #[command(flatten)]
     pub(crate) budget: BudgetArgs,
-    /// For a word on why there is none
-    #[arg(long, hide = true)]
-    pub(crate) loss: Option<String>,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]

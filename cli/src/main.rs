@@ -25,6 +25,7 @@ mod report;
 mod respond;
 mod settings;
 mod stack;
+mod watched;
 
 use args::{Cli, Command};
 use clap::Parser;

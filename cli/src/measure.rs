@@ -4,13 +4,14 @@ use crate::args::{Pipeline, Run, Up, Usage};
 use crate::environment::fingerprint;
 use crate::fetch::Collector;
 use crate::interrupts::Interrupts;
-use crate::network::{Asked, Inside, Namespaces, Place, sweep_and_say};
+use crate::network::{Asked, Inside, Namespaces, NetworkArgs, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
 use crate::settings::{self, Settings};
 use crate::stack::{
     Addresses, Patience, Ports, Site, Stack, collector_args, make_folders, stop_robots,
 };
+use crate::watched::{self, Connects, Watched};
 use anyhow::Context;
 use hopwatch_analysis::Budget;
 use hopwatch_folder::{DATABASE, End, REPORT, RUN_FILE, RunFile, UnderWay};
@@ -18,6 +19,7 @@ use hopwatch_kit::net::Token;
 use hopwatch_model::lane::LaneSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long messages under way may take to end after the robots did.
@@ -51,12 +53,8 @@ struct Plan {
 
 /// `hopwatch up`.
 pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
-    if up.loss.is_some() {
-        let text = "`hopwatch up` can't lose packets: its live page is on this host's network, and the \
-                    services would not be; measure with `hopwatch run --loss SHARE`";
-        return Err(Usage(text.to_owned()).into());
-    }
     let settings = Settings::load(up.pipeline.config.as_deref())?;
+    let network = network_of(&up.network, up.no_sim, false, &up.pipeline)?;
     let page = up.page_port;
     let ports = if up.any_ports { Ports::free(Some(page)) } else { Ports::usual(page) };
     let lanes = settings.lanes(&up.pipeline, !up.no_sim, true)?;
@@ -70,7 +68,7 @@ pub(crate) async fn up(up: Up) -> anyhow::Result<u8> {
         ports,
         time: None,
         simulate: !up.no_sim,
-        network: None,
+        network,
         end_with_parent: false,
         budget: settings.budget(&up.budget)?,
         // `up` shows whether limits hold, and ends well all the same.
@@ -84,7 +82,7 @@ pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
     let settings = Settings::load(run.pipeline.config.as_deref())?;
     let plan = Plan {
         lanes: settings.lanes(&run.pipeline, !run.no_sim, false)?,
-        network: network_of(&run)?,
+        network: network_of(&run.network, run.no_sim, run.page_port.is_some(), &run.pipeline)?,
         end_with_parent: run.end_with_parent,
         budget: settings.budget(&run.budget)?,
         judged: true,
@@ -97,13 +95,18 @@ pub(crate) async fn run(run: Run) -> anyhow::Result<u8> {
 }
 
 /// The network that is asked for, if the rest of the command line leaves it possible.
-fn network_of(run: &Run) -> Result<Option<Asked>, Usage> {
-    let asked = run.network.asked()?;
+fn network_of(
+    network: &NetworkArgs,
+    no_sim: bool,
+    page: bool,
+    pipeline: &Pipeline,
+) -> Result<Option<Asked>, Usage> {
+    let asked = network.asked()?;
     let elsewhere = [
-        (run.no_sim, "--no-sim: robots of yours"),
-        (run.page_port.is_some(), "--page-port: the live page"),
-        (run.pipeline.ai_url.is_some(), "--ai-url: your AI service"),
-        (run.pipeline.clock_peers.is_some(), "--clock-peers: clock responders"),
+        (no_sim, "--no-sim: robots of yours"),
+        (page, "--page-port of `hopwatch run` (`up` has a way in): the live page"),
+        (pipeline.ai_url.is_some(), "--ai-url: your AI service"),
+        (pipeline.clock_peers.is_some(), "--clock-peers: clock responders"),
     ];
     match elsewhere.iter().find(|(given, _)| asked.is_some() && *given) {
         None => Ok(asked),
@@ -140,9 +143,15 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
     };
     run.measure();
-    let begun = starting.and_then(|addresses| begin(&plan, &mut stack, &addresses, &site, &token));
-    let collector = match begun {
-        Ok(collector) => collector,
+    let begun = match starting {
+        Ok(addresses) => tokio::select! {
+            begun = begin(&plan, &mut stack, &addresses, &site, &token) => begun,
+            _ = interrupts.next() => Err(anyhow::anyhow!("stopped before it began")),
+        },
+        Err(error) => Err(error),
+    };
+    let (collector, _watched) = match begun {
+        Ok(begun) => begun,
         Err(error) => {
             stack.stop(Patience::from_now()).await;
             run.discard();
@@ -174,21 +183,34 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Tells where the page is, and lets messages come.
-fn begin(
+/// Lets messages come, and tells where the page is. The robots are started first: the page is told
+/// where they can be set.
+async fn begin(
     plan: &Plan,
     stack: &mut Stack,
     addresses: &Addresses,
     site: &Site<'_>,
     token: &Token,
-) -> anyhow::Result<Collector> {
-    if let Some(page) = addresses.page {
+) -> anyhow::Result<(Arc<Collector>, Option<Watched>)> {
+    let file = site.namespaces.map(|all| all.file(Place::Services));
+    let inside = file.map(|file| Inside::enter(&file)).transpose()?;
+    let collector = Arc::new(Collector::at(addresses.collector, token, inside)?);
+    let mut robots = None;
+    if plan.simulate {
+        let controlled = plan.ports.page.is_some();
+        let (pipeline, lanes) = (&plan.pipeline, &plan.lanes);
+        robots = stack.start_robots(pipeline, lanes, plan.time, controlled, site).await?;
+    }
+    let mut watched = None;
+    if let Some(port) = plan.ports.page {
+        let connects = Connects { addresses, robots, ports: plan.ports, token };
+        let (page_ports, kept) = watched::open(connects, site.namespaces, &collector).await?;
+        let page = stack.start_page(&plan.pipeline, port, &page_ports, site).await?;
+        watched = Some(kept);
         // The line that people and scripts look for.
         writeln!(std::io::stdout(), "live page: http://{page}/").context("failed to print")?;
     }
-    if plan.simulate {
-        stack.start_robots(&plan.pipeline, &plan.lanes, plan.time, site)?;
-    } else {
+    if !plan.simulate {
         let of = |key: &str, default: &str| {
             let own = site
                 .environment
@@ -204,9 +226,7 @@ fn begin(
             of("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
         );
     }
-    let file = site.namespaces.map(|all| all.file(Place::Services));
-    let inside = file.map(|file| Inside::enter(&file)).transpose()?;
-    Collector::at(addresses.collector, token, inside)
+    Ok((collector, watched))
 }
 
 /// How the measurement ended.

@@ -5,6 +5,7 @@ use crate::child::Child;
 use crate::network::{Namespaces, Place, address_of};
 use hopwatch_analysis::Budget;
 use hopwatch_model::lane::LaneSpec;
+use hopwatch_wire::controls::Controls;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -73,6 +74,9 @@ impl Ports {
 /// missing every 3 s (METHOD 19), and their last census may be among it.
 const LOSSY_LINGER: &str = "7s";
 
+/// The page's server.
+const PAGE: &str = "web-ui";
+
 /// Where the programs run.
 pub(crate) struct Site<'a> {
     pub(crate) environment: &'a [(String, String)],
@@ -88,7 +92,9 @@ impl Site<'_> {
             "gateway" => Place::Gateway,
             _ => Place::Services,
         };
-        let namespace = self.namespaces.map(|all| all.name(place));
+        // Browsers look from here.
+        let elsewhere = self.namespaces.filter(|_| name != PAGE);
+        let namespace = elsewhere.map(|all| all.name(place));
         Child::start(name, args, self.environment, namespace.as_deref(), self.logs)
     }
 
@@ -109,14 +115,23 @@ pub(crate) struct Stack {
     services: Vec<Child>,
 }
 
-/// Where to ask and to look.
+/// Where the services listen.
 pub(crate) struct Addresses {
     pub(crate) collector: SocketAddr,
-    pub(crate) page: Option<SocketAddr>,
+    pub(crate) broadcaster: SocketAddr,
+    /// `None`: it isn't ours.
+    pub(crate) ai: Option<SocketAddr>,
+}
+
+/// What the page connects to, on the host that it is opened from.
+pub(crate) struct PagePorts {
+    pub(crate) broadcaster: u16,
+    pub(crate) collector: u16,
+    pub(crate) controls: Controls,
 }
 
 impl Stack {
-    /// Starts everything but the robots, in the order in which one needs the other.
+    /// Starts everything but the robots and the page, in the order in which one needs the other.
     pub(crate) async fn start(
         &mut self,
         pipeline: &Pipeline,
@@ -137,39 +152,63 @@ impl Stack {
         let records = [s("--collector-url"), format!("http://{collector}/v1/records")];
         let mut own = gateway_args(pipeline);
         own.extend(lanes_arg(lanes));
+        let mut ai = None;
         let ai_url = if let Some(url) = &pipeline.ai_url {
             url.clone()
         } else {
             own.push(s("--ai-gets-token"));
-            let ai = start("ai-mock", ports.ai, &ai_args(pipeline))?;
-            format!("http://{}/v1/infer", listening(services, ai).await?)
+            let ours = start("ai-mock", ports.ai, &ai_args(pipeline))?;
+            let address = *ai.insert(listening(services, ours).await?);
+            format!("http://{address}/v1/infer")
         };
         let broadcaster = start("broadcaster", ports.broadcaster, &records)?;
         let broadcaster = listening(services, broadcaster).await?;
-        let mut page = None;
-        if let Some(port) = ports.page {
-            let feeds = [
-                flag("broadcaster-port", broadcaster.port()),
-                flag("collector-port", collector.port()),
-            ];
-            page = Some(listening(services, start("web-ui", port, &feeds)?).await?);
-        }
         own.push(flag("ai-url", ai_url));
         own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
         own.extend(records);
         let gateway = self.gateway.insert(start("gateway", ports.gateway, &own)?);
         gateway.address().await?;
-        Ok(Addresses { collector, page })
+        Ok(Addresses { collector, broadcaster, ai })
     }
 
-    /// Starts the robots; with `time`, they end by themselves.
-    pub(crate) fn start_robots(
+    /// Starts the page's server, and tells where it listens.
+    pub(crate) async fn start_page(
+        &mut self,
+        pipeline: &Pipeline,
+        port: u16,
+        connects: &PagePorts,
+        site: &Site<'_>,
+    ) -> anyhow::Result<SocketAddr> {
+        let Controls { ai_port, robots_port, network_port, token_needed } = connects.controls;
+        let mut args = common(pipeline);
+        args.extend([
+            flag("listen", SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            flag("broadcaster-port", connects.broadcaster),
+            flag("collector-port", connects.collector),
+        ]);
+        args.extend(
+            [
+                given("ai-port", ai_port),
+                given("robots-port", robots_port),
+                given("network-port", network_port),
+                token_needed.then(|| s("--token-needed")),
+            ]
+            .into_iter()
+            .flatten(),
+        );
+        listening(&mut self.services, site.start(PAGE, &args)?).await
+    }
+
+    /// Starts the robots; with `time`, they end by themselves. Where they are `controlled`, tells
+    /// where: they say so before anything else.
+    pub(crate) async fn start_robots(
         &mut self,
         pipeline: &Pipeline,
         lanes: &[LaneSpec],
         time: Option<Duration>,
+        controlled: bool,
         site: &Site<'_>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Option<SocketAddr>> {
         let mut args = common(pipeline);
         args.extend(
             [
@@ -189,8 +228,11 @@ impl Stack {
         if site.namespaces.is_some_and(Namespaces::lose_messages) {
             args.push(flag("linger", LOSSY_LINGER));
         }
-        self.robots = Some(site.start("robot-sim", &args)?);
-        Ok(())
+        if controlled {
+            args.push(flag("control", SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
+        }
+        let robots = self.robots.insert(site.start("robot-sim", &args)?);
+        if controlled { robots.address().await.map(Some) } else { Ok(None) }
     }
 
     /// Waits until a program ends that should not have, and says why it did.

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 /// `GET path`: status and body.
 pub fn get(address: SocketAddr, path: &str) -> Result<(u16, String), String> {
-    ask(address, "GET", path, "")
+    request(address, "GET", path, &[], "")
 }
 
 /// `POST path`: status and body.
 pub fn post(address: SocketAddr, path: &str, body: &str) -> Result<(u16, String), String> {
-    ask(address, "POST", path, body)
+    request(address, "POST", path, &[], body)
 }
 
 /// The same for a page of this origin.
@@ -22,17 +22,29 @@ pub fn post_from(
     path: &str,
     body: &str,
 ) -> Result<(u16, String), String> {
-    ask(address, "POST", &format!("{path} HTTP/1.0\r\norigin: {origin}\r\nx:"), body)
+    request(address, "POST", path, &[("origin", origin)], body)
 }
 
-fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<(u16, String), String> {
+/// Any request, with further lines in its head: status and body.
+pub fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    lines: &[(&str, &str)],
+    body: &str,
+) -> Result<(u16, String), String> {
     let patience = Duration::from_secs(5);
     let told = |error: std::io::Error| format!("{address}{path}: {error}");
     let mut tcp = TcpStream::connect_timeout(&address, patience).map_err(told)?;
     tcp.set_read_timeout(Some(patience)).map_err(told)?;
     // HTTP/1.0: the reply is whole when the connection ends.
     let length = body.len();
-    let head = format!("{method} {path} HTTP/1.0\r\nhost: {address}\r\ncontent-length: {length}");
+    let own = lines.iter().all(|(name, _)| *name != "host");
+    let host = if own { format!("\r\nhost: {address}") } else { String::new() };
+    let lines: Vec<String> =
+        lines.iter().map(|(name, value)| format!("\r\n{name}: {value}")).collect();
+    let lines = lines.concat();
+    let head = format!("{method} {path} HTTP/1.0{host}\r\ncontent-length: {length}{lines}");
     write!(tcp, "{head}\r\n\r\n{body}").map_err(told)?;
     let mut reply = String::new();
     tcp.read_to_string(&mut reply).map_err(told)?;

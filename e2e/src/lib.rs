@@ -28,7 +28,7 @@ mod world;
 
 pub use checks::{figures_are_of_the_traces, legs_add_up, table_fits};
 pub use hosts::{AHEAD_S, Hosts, clocks_can_differ, skip};
-pub use http::{get, get_json, post, post_from};
+pub use http::{get, get_json, post, post_from, request};
 pub use patience::{PATIENCE, wait_until, within};
 pub use processes::Pid;
 pub use program::{Ended, Running, Start};

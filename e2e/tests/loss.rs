@@ -174,7 +174,7 @@ fn loss_where_there_can_be_none_is_refused_with_a_word() {
     let empty = world.path("nothing");
     std::fs::create_dir(&empty).unwrap();
     for (words, said) in [
-        ("up --loss 1%", ["hopwatch up", "hopwatch run --loss"]),
+        ("up --loss 1% --no-sim", ["--no-sim", "--loss"]),
         ("run --loss 1% --no-sim", ["--no-sim", "--loss"]),
         ("run --loss 1% --page-port 0", ["--page-port", "--loss"]),
         ("run --delay 1ms --ai-url http://127.0.0.1:1/", ["--ai-url", "--delay"]),

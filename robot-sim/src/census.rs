@@ -69,6 +69,21 @@ impl Teller {
         Self { census, publisher, told: None }
     }
 
+    /// The robot follows another schedule from now on: its first message has this sequence. Tells it
+    /// at once, before there is one.
+    pub fn change_schedule(
+        &mut self,
+        (start_ns, first_sequence): (Ns, i32),
+        rate_hz: f64,
+        counts: &Counts,
+        now: Instant,
+    ) {
+        self.census.schedule_start_mono_ns = start_ns;
+        self.census.first_sequence = first_sequence;
+        self.census.rate_hz = rate_hz;
+        self.publish(counts, now);
+    }
+
     /// Tells the counts when they have changed and [`PERIOD`] has gone by, and the first time.
     pub fn tell(&mut self, counts: &Counts, now: Instant) {
         let changed = counts.read() != (self.census.published, self.census.failed);

@@ -4,6 +4,7 @@ use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec, Outlet};
 use r2r::QosProfile;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 use std::time::Duration;
@@ -40,14 +41,27 @@ hopwatch_kit::config! {
         linger: Span = Span(Duration::from_secs(1)),
         /// The ROS domain, instead of ROS_DOMAIN_ID.
         domain: Option<Domain> = None,
+        /// Address where rate and payload can be set while the robots publish; none without it.
+        control: Option<SocketAddr> = None,
+        /// Origins of pages elsewhere that may set them, separated by commas.
+        allowed_origins: String = String::new(),
     }
 }
+
+/// Larger messages overrun what DDS fragments, in bytes.
+pub const MOST_BYTES: u32 = 64 << 20;
 
 impl Config {
     /// Messages for each robot; `None`: endless. When both `count` and `for` are given, the
     /// fewer.
     pub fn limit(&self) -> Option<u64> {
-        let by_time = self.r#for.map(|span| self.rate.messages_in(span.0));
+        self.limit_from(0, self.rate, Duration::ZERO)
+    }
+
+    /// The same when each has published `sent` after `elapsed`, and goes on at another rate.
+    pub fn limit_from(&self, sent: u64, rate: Rate, elapsed: Duration) -> Option<u64> {
+        let left = |span: Span| span.0.saturating_sub(elapsed);
+        let by_time = self.r#for.map(|span| sent.saturating_add(rate.messages_in(left(span))));
         let by_count = self.count.map(NonZeroU64::get);
         by_time.into_iter().chain(by_count).min()
     }
@@ -64,6 +78,7 @@ impl Config {
                 qos: self.qos,
                 depth: self.depth.map_or_else(|| self.qos.lane().depth(), NonZeroU32::get),
                 payload_bytes: bytes(self.payload_bytes),
+                own_payload: false,
             }]);
         }
         let lanes = lane::resolve(&LaneSpec::parse_all(&self.lanes)?, &self.topic)?;
@@ -72,6 +87,7 @@ impl Config {
             qos: Reliability::of(outlet.qos),
             depth: outlet.depth,
             payload_bytes: bytes(outlet.payload_bytes.unwrap_or(self.payload_bytes)),
+            own_payload: outlet.payload_bytes.is_some(),
         };
         Ok(lane::outlets(&lanes)?.into_iter().map(topic).collect())
     }
@@ -96,6 +112,8 @@ pub struct Topic {
     pub depth: u32,
     /// The size that messages are padded to, in bytes.
     pub payload_bytes: usize,
+    /// Its lane says so: what is set for all while they publish doesn't change it.
+    pub own_payload: bool,
 }
 
 impl Topic {
@@ -331,6 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn time_ends_a_run_whatever_the_rate_is_set_to() {
+        let time = Config { r#for: "10s".parse().ok(), ..Config::default() };
+        let count = Config { count: NonZeroU64::new(30), ..Config::default() };
+        let after = |config: &Config, seconds| {
+            config.limit_from(20, Rate(4.0), Duration::from_secs(seconds))
+        };
+        assert_eq!((after(&time, 4), after(&time, 11)), (Some(44), Some(20)));
+        assert_eq!((after(&count, 4), after(&Config::default(), 4)), (Some(30), None));
+    }
+
+    #[test]
     fn lanes_become_topics() {
         let topics = |lanes: &str| {
             let config = Config { lanes: lanes.to_owned(), payload_bytes: 7, ..Config::default() };
@@ -344,7 +373,7 @@ mod tests {
         assert_eq!(two[0], *one);
         let name = "/robot_messages/reliable_payload_9".to_owned();
         let qos = Reliability::Reliable;
-        assert_eq!(two[1], Topic { name, qos, depth: 10, payload_bytes: 9 });
+        assert_eq!(two[1], Topic { name, qos, depth: 10, payload_bytes: 9, own_payload: true });
         assert!(topics("topic=/a;reliable,topic=/a").is_err());
         let both =
             Config { lanes: "reliable".to_owned(), depth: NonZeroU32::new(3), ..Config::default() };

@@ -7,11 +7,15 @@
 //! they tell themselves, in a census on [`census::TOPIC`], so that a loss on the way can be told
 //! from a message that never was.
 //!
+//! With a control address, rate and payload can be set meanwhile. Another rate is another schedule,
+//! told in the census before its first message is due; each message belongs to exactly one.
+//!
 //! [`run`] wires: ROS nodes → wait for a subscriber → census → schedule → last census → linger.
 
 pub mod census;
 pub mod config;
 pub mod content;
+mod control;
 pub mod domain;
 mod pace;
 mod run;

@@ -2,8 +2,9 @@
 
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::service::Identity;
+use hopwatch_robot_sim::config::MOST_BYTES;
 use hopwatch_robot_sim::domain::{self, DomainError};
-use hopwatch_robot_sim::{Config, Flags, run};
+use hopwatch_robot_sim::{Config, Flags, SimError, run};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -16,8 +17,6 @@ const IDENTITY: Identity = Identity {
 
 /// Each robot is a node with DDS entities of its own.
 const MOST_ROBOTS: u32 = 1000;
-/// Larger messages overrun what DDS fragments.
-const MOST_BYTES: u32 = 64 << 20;
 
 fn main() -> ExitCode {
     hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, |config, shutdown| async {
@@ -45,9 +44,10 @@ fn main() -> ExitCode {
             DomainError::Variable(_) => Refused(error.to_string()).into(),
             DomainError::Restart(_) => anyhow::Error::new(error),
         })?;
-        let summary = run(config, shutdown).await.map_err(|error| {
-            let refused = error.is_wrong_usage().then(|| Refused(error.to_string()));
-            refused.map_or_else(|| anyhow::Error::new(error), Into::into)
+        let summary = run(config, shutdown).await.map_err(|error| match error {
+            SimError::Control(error) => error,
+            error if error.is_wrong_usage() => Refused(error.to_string()).into(),
+            error => anyhow::Error::new(error),
         })?;
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&summary)?)?;
         Ok(())

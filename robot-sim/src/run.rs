@@ -3,8 +3,9 @@
 use crate::census::{self, Counts, Teller};
 use crate::config::{Config, Topic};
 use crate::content::{Content, robot_id};
-use crate::pace::{self, Outlet, Speaker};
-use crate::schedule::{Lateness, Schedule};
+use crate::control::Wanted;
+use crate::pace::{self, Changes, Leg, NAP_NS, Outlet, Speaker};
+use crate::schedule::{Lateness, Schedule, sequence};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::{clock_id, mono_ns};
 use hopwatch_model::Ns;
@@ -66,6 +67,9 @@ pub enum SimError {
         /// r2r's error.
         source: r2r::Error,
     },
+    /// Rate and payload can't be set at the control address.
+    #[error("failed to listen on the control address: {0:#}")]
+    Control(anyhow::Error),
     /// The operating system gave no thread.
     #[error("failed to start the publishing thread")]
     Thread(#[source] std::io::Error),
@@ -94,14 +98,28 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often a match is looked for, and the census is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// From the wish for another rate to the first message that is due by it: until then the publishing
+/// thread, which may sleep, has noticed, and the census is there.
+const CHANGE_LEAD_NS: Ns = NAP_NS + 50_000_000;
+
+/// How long a schedule holds at least. Of a census that is lost and replaced at once, nobody would
+/// know.
+const SCHEDULE_HOLDS_NS: Ns = 1_000_000_000;
+
 /// Publishes what `config` says, or until `shutdown` begins.
 ///
 /// # Errors
 /// When ROS 2 refuses, when nobody subscribes in time, when nothing is due.
 pub async fn run(config: Config, shutdown: Shutdown) -> Result<Summary, SimError> {
-    tokio::task::spawn_blocking(move || run_blocking(&config, &shutdown))
-        .await
-        .unwrap_or(Err(SimError::Panicked))
+    let (wanted, over) = (Wanted::new(&config), Shutdown::new());
+    if let Some(address) = config.control {
+        let serving = wanted.serve(address, &config.allowed_origins, over.clone());
+        serving.await.map_err(SimError::Control)?;
+    }
+    let summary =
+        tokio::task::spawn_blocking(move || run_blocking(&config, &wanted, &shutdown)).await;
+    over.begin();
+    summary.unwrap_or(Err(SimError::Panicked))
 }
 
 struct Robot {
@@ -121,9 +139,12 @@ struct Published {
     counts: Arc<Counts>,
 }
 
-fn run_blocking(config: &Config, shutdown: &Shutdown) -> Result<Summary, SimError> {
-    let limit = config.limit();
-    if limit == Some(0) {
+fn run_blocking(
+    config: &Config,
+    wanted: &Wanted,
+    shutdown: &Shutdown,
+) -> Result<Summary, SimError> {
+    if config.limit() == Some(0) {
         return Err(SimError::NothingDue { rate_hz: config.rate.hz() });
     }
     let topics = config.topics()?;
@@ -136,29 +157,38 @@ fn run_blocking(config: &Config, shutdown: &Shutdown) -> Result<Summary, SimErro
     }
 
     let lead_ns = Ns::try_from(LEAD.as_nanos()).unwrap_or(0);
-    let schedule = Schedule::new(mono_ns() + lead_ns, config.rate.hz(), count);
-    let mut tellers = tellers(&robots, schedule, config.rate.hz());
-    for (teller, counts) in &mut tellers {
-        teller.tell(counts, Instant::now());
+    let rate = wanted.rate();
+    let schedule = Schedule::new(mono_ns() + lead_ns, rate.hz(), count);
+    let limit = config.limit_from(0, rate, Duration::ZERO);
+    let mut tellers = tellers(&robots, schedule);
+    for told in &mut tellers {
+        told.teller.tell(&told.counts, Instant::now());
     }
     let names = topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>().join(" ");
-    tracing::info!(robots = count, rate_hz = config.rate.hz(), topics = names, "publishing");
-    let lateness = publish(config, &robots, &mut tellers, schedule, shutdown);
-    for (teller, counts) in &mut tellers {
-        teller.tell_last(counts, Instant::now());
+    tracing::info!(robots = count, rate_hz = rate.hz(), topics = names, "publishing");
+    let lateness =
+        publish(config, wanted, &robots, &mut tellers, Leg { schedule, limit }, shutdown);
+    for told in &mut tellers {
+        told.teller.tell_last(&told.counts, Instant::now());
     }
     linger(config.linger.0, shutdown);
     let (published, failed) = tellers
         .iter()
-        .map(|(_, counts)| counts.read())
+        .map(|told| told.counts.read())
         .fold((0, 0), |(published, failed), (p, f)| {
             (published + p.unsigned_abs(), failed + f.unsigned_abs())
         });
     Ok(Summary { robots: count, published, failed, lateness: lateness? })
 }
 
-/// Who tells the census of each robot and topic, and what there is to tell.
-fn tellers(robots: &[Robot], schedule: Schedule, rate_hz: f64) -> Vec<(Teller, Arc<Counts>)> {
+/// Who tells the census of a robot (from 0) and topic, and what there is to tell.
+struct Told {
+    robot: u32,
+    teller: Teller,
+    counts: Arc<Counts>,
+}
+
+fn tellers(robots: &[Robot], schedule: Schedule) -> Vec<Told> {
     let mut tellers = Vec::new();
     for (at, robot) in (0..).zip(robots) {
         for outlet in &robot.outlets {
@@ -167,10 +197,10 @@ fn tellers(robots: &[Robot], schedule: Schedule, rate_hz: f64) -> Vec<(Teller, A
                 (robot.id.clone(), robot.instance.clone()),
                 outlet.topic.name.clone(),
                 &clock_id(),
-                schedule.start_of(at),
-                rate_hz,
+                schedule.first_of(at).0,
+                schedule.rate_hz(),
             );
-            tellers.push((teller, Arc::clone(&outlet.counts)));
+            tellers.push(Told { robot: at, teller, counts: Arc::clone(&outlet.counts) });
         }
     }
     tellers
@@ -227,14 +257,16 @@ fn wait_for_subscribers(
     Ok(())
 }
 
-/// Runs the publishing thread to its end, telling censuses meanwhile.
+/// Runs the publishing thread to its end, telling censuses and changing the rate meanwhile.
 fn publish(
     config: &Config,
+    wanted: &Wanted,
     robots: &[Robot],
-    tellers: &mut [(Teller, Arc<Counts>)],
-    schedule: Schedule,
+    tellers: &mut [Told],
+    leg: Leg,
     shutdown: &Shutdown,
 ) -> Result<Lateness, SimError> {
+    let payload = |topic: &Topic| topic.own_payload.then_some(topic.payload_bytes);
     let mut speakers: Vec<Speaker> = (0..config.robots.get())
         .zip(robots)
         .map(|(at, robot)| Speaker {
@@ -244,28 +276,62 @@ fn publish(
                 .iter()
                 .map(|outlet| Outlet {
                     publisher: outlet.messages.clone(),
-                    payload_bytes: outlet.topic.payload_bytes,
+                    payload_bytes: payload(&outlet.topic),
                     counts: Arc::clone(&outlet.counts),
                 })
                 .collect(),
         })
         .collect();
-    let limit = config.limit();
+    let changes = Changes::default();
     let thread = thread::Builder::new()
         .name("robots".to_owned())
         .spawn({
-            let shutdown = shutdown.clone();
-            move || pace::publish_all(&mut speakers, schedule, limit, &shutdown)
+            let (shutdown, wanted, changes) = (shutdown.clone(), wanted.clone(), changes.clone());
+            move || pace::publish_all(&mut speakers, leg, &changes, &wanted, &shutdown)
         })
         .map_err(SimError::Thread)?;
+    let mut schedule = leg.schedule;
     while !thread.is_finished() {
         thread::sleep(LOOK);
-        for (teller, counts) in tellers.iter_mut() {
-            teller.tell(counts, Instant::now());
+        if let Some(changed) = change(config, wanted, (leg.schedule, schedule), &changes) {
+            schedule = changed;
+            tracing::info!(rate_hz = schedule.rate_hz(), "the rate changes");
+            for told in tellers.iter_mut() {
+                let (start_ns, index) = schedule.first_of(told.robot);
+                let first = (start_ns, sequence(index));
+                let now = Instant::now();
+                told.teller.change_schedule(first, schedule.rate_hz(), &told.counts, now);
+            }
+        }
+        for told in tellers.iter_mut() {
+            told.teller.tell(&told.counts, Instant::now());
         }
     }
     let lateness = thread.join().map_err(|_| SimError::Panicked)?;
     lateness.map_err(ros(|| "make a message".to_owned()))
+}
+
+/// The schedule that is to take over from the newest one, if another rate is wanted; and when all
+/// are to end is counted from the very first one.
+fn change(
+    config: &Config,
+    wanted: &Wanted,
+    (first, newest): (Schedule, Schedule),
+    changes: &Changes,
+) -> Option<Schedule> {
+    let rate = wanted.rate();
+    let holds = mono_ns() < newest.start_ns().saturating_add(SCHEDULE_HOLDS_NS);
+    if holds || rate.hz().total_cmp(&newest.rate_hz()).is_eq() {
+        return None;
+    }
+    let leg = changes.add(|now| {
+        let schedule = newest.changed(now + CHANGE_LEAD_NS, rate.hz());
+        let (start_ns, sent) = schedule.first_of(0);
+        let elapsed = u64::try_from(start_ns - first.start_ns()).unwrap_or(0);
+        let limit = config.limit_from(sent, rate, Duration::from_nanos(elapsed));
+        Leg { schedule, limit }
+    });
+    Some(leg.schedule)
 }
 
 /// Keeps the nodes for those who missed something: messages or the last census. (r2r doesn't tell

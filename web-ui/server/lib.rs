@@ -2,7 +2,7 @@
 //! page finds the two feeds.
 //!
 //! The page is locked up: it may load nothing but its own files and connect to nothing but the
-//! two feeds ([`policy`]). It is cross-origin isolated, which gives the browser's clock a step of
+//! two feeds, and what it is told that it may set ([`policy`]). It is cross-origin isolated, which gives the browser's clock a step of
 //! 5 µs instead of 100 µs (METHOD 7).
 
 mod page;
@@ -31,6 +31,25 @@ config! {
         broadcaster_port: u16 = 8001,
         /// The collector's port, likewise
         collector_port: u16 = 8002,
+        /// The AI service's port, where the page may set its model time; none without it
+        ai_port: Option<u16> = None,
+        /// The port where the page may set what the simulated robots do; none without it
+        robots_port: Option<u16> = None,
+        /// The port where the page may set what the network loses; none without it
+        network_port: Option<u16> = None,
+        /// Whether the page must show the token to set something
+        @switch token_needed: bool = false,
+    }
+}
+
+impl Config {
+    fn controls(&self) -> Controls {
+        Controls {
+            ai_port: self.ai_port,
+            robots_port: self.robots_port,
+            network_port: self.network_port,
+            token_needed: self.token_needed,
+        }
     }
 }
 
@@ -47,7 +66,11 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
 /// Everything that the page's server answers: the page, `/config.json` and `/healthz`. Only GET
 /// and HEAD; any other path is 404.
 pub fn router(config: &Config) -> Router {
-    let ports = Ports { broadcaster: config.broadcaster_port, collector: config.collector_port };
+    let ports = Ports {
+        broadcaster: config.broadcaster_port,
+        collector: config.collector_port,
+        controls: config.controls(),
+    };
     let health = || json!({ "page": if page::is_embedded() { "embedded" } else { "missing" } });
     Router::new()
         .route("/config.json", get(move || async move { page_config(ports) }))
@@ -60,7 +83,7 @@ fn page_config(ports: Ports) -> ([(HeaderName, HeaderValue); 1], Json<PageConfig
     let config = PageConfig {
         broadcaster_port: ports.broadcaster,
         collector_port: ports.collector,
-        controls: Controls::default(),
+        controls: ports.controls,
     };
     ([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(config))
 }

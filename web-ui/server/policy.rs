@@ -1,18 +1,24 @@
 //! What the page may do, told to the browser in headers.
 
 use axum::http::{HeaderName, HeaderValue, header};
+use hopwatch_wire::controls::Controls;
 
-/// Where the two feeds are, on the page's host.
+/// Where the two feeds are, on the page's host, and what the page may set.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
     /// The broadcaster's port.
     pub broadcaster: u16,
     /// The collector's port.
     pub collector: u16,
+    /// The ports of what it may set.
+    pub controls: Controls,
 }
 
 /// Kept in a file of its own, which the browser tests read as well.
 const TEMPLATE: &str = include_str!("content-security-policy.txt");
+
+/// The end of what the page may connect to, when there is nothing that it may set.
+const LAST_CONNECTION: &str = "http://{host}:{collector_port}";
 
 /// The host for those who didn't say how they reached us.
 const LOOPBACK: &str = "127.0.0.1";
@@ -30,8 +36,15 @@ pub const FIXED: [(HeaderName, &str); 5] = [
 /// The Content-Security-Policy for a page that was reached by this `Host` header.
 pub fn content_security_policy(host: Option<&HeaderValue>, ports: Ports) -> HeaderValue {
     let host = host.and_then(|value| value.to_str().ok()).and_then(host_source);
+    let Controls { ai_port, robots_port, network_port, .. } = ports.controls;
+    let controls: Vec<String> = [ai_port, robots_port, network_port]
+        .iter()
+        .flatten()
+        .map(|port| format!(" http://{{host}}:{port}"))
+        .collect();
     let text = TEMPLATE
         .trim_end()
+        .replace(LAST_CONNECTION, &format!("{LAST_CONNECTION}{}", controls.concat()))
         .replace("{host}", host.unwrap_or(LOOPBACK))
         .replace("{broadcaster_port}", &ports.broadcaster.to_string())
         .replace("{collector_port}", &ports.collector.to_string());
@@ -91,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_hostile_host_gets_loopback() {
-        let ports = Ports { broadcaster: 1, collector: 2 };
+        let ports = Ports { broadcaster: 1, collector: 2, controls: Controls::default() };
         let hostile = HeaderValue::from_static("x; script-src 'unsafe-inline'");
         for host in [Some(&hostile), None] {
             let policy = content_security_policy(host, ports);

@@ -11,8 +11,11 @@ async fn ask(method: Method, path: &str, headers: &[(HeaderName, &str)]) -> Resp
     for (name, value) in headers {
         request = request.header(name, *value);
     }
-    let config = Config { broadcaster_port: 81, collector_port: 82, ..Config::default() };
-    router(&config).oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    router(&config()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+}
+
+fn config() -> Config {
+    Config { broadcaster_port: 81, collector_port: 82, ..Config::default() }
 }
 
 async fn get_text(path: &str) -> (StatusCode, String) {
@@ -35,7 +38,10 @@ fn page_status() -> StatusCode {
 async fn tells_the_page_where_to_connect() {
     let (status, body) = get_text("/config.json").await;
     assert_eq!(status, StatusCode::OK);
-    assert_eq!(body, r#"{"broadcaster_port":81,"collector_port":82}"#);
+    assert_eq!(
+        body,
+        r#"{"broadcaster_port":81,"collector_port":82,"controls":{"ai_port":null,"robots_port":null,"network_port":null,"token_needed":false}}"#
+    );
     let response = ask(Method::GET, "/config.json", &[]).await;
     assert_eq!(header(&response, header::CONTENT_TYPE), "application/json");
     assert_eq!(header(&response, header::CACHE_CONTROL), "no-store");
@@ -134,4 +140,27 @@ async fn every_answer_locks_the_page_up() {
              form-action 'none'; frame-ancestors 'none'"
         );
     }
+}
+
+#[tokio::test]
+async fn the_page_may_set_what_it_is_told_of_and_reach_nothing_else() {
+    let config =
+        Config { ai_port: Some(5000), robots_port: Some(41_000), token_needed: true, ..config() };
+    let ask = async |path: &str| {
+        let request = Request::get(path).header(header::HOST, "localhost:3000");
+        router(&config).oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    };
+    let policy = ask("/").await;
+    let policy = header(&policy, header::CONTENT_SECURITY_POLICY);
+    let connect = policy.split("; ").find(|part| part.starts_with("connect-src")).unwrap();
+    assert_eq!(
+        connect,
+        "connect-src 'self' ws://localhost:81 ws://localhost:82 http://localhost:82 \
+         http://localhost:5000 http://localhost:41000"
+    );
+    let body = ask("/config.json").await.into_body().collect().await.unwrap().to_bytes();
+    let told: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let expected =
+        json!({"ai_port": 5000, "robots_port": 41000, "network_port": null, "token_needed": true});
+    assert_eq!(told["controls"], expected);
 }

@@ -46,6 +46,14 @@ impl Inside {
         Ok(Self { runtime, _end: end })
     }
 
+    /// Begins something there, and waits for nothing.
+    pub(crate) fn begin<F>(&self, work: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        drop(self.runtime.spawn(work));
+    }
+
     /// Does something there.
     pub(crate) async fn run<F>(&self, work: F) -> anyhow::Result<F::Output>
     where

@@ -14,12 +14,14 @@
 //! fragments, as on a wire. ARP isn't dropped.
 
 use super::asked::{Asked, Leg};
+use super::loss::{LOSE, Loss};
 use crate::args::Usage;
 use anyhow::Context;
 use hopwatch_analysis::{Network, NetworkLeg};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where `ip` keeps what names a namespace.
@@ -52,6 +54,7 @@ impl Place {
 pub(crate) struct Namespaces {
     asked: Asked,
     owner: String,
+    loss: Arc<Loss>,
 }
 
 impl Namespaces {
@@ -65,7 +68,11 @@ impl Namespaces {
             )
             .into());
         }
-        let made = Self { asked: asked.clone(), owner: super::sweep::own_name()? };
+        let owner = super::sweep::own_name()?;
+        let ends = |leg: &Leg| ends(&owner, *leg).map(|name| (name, *leg));
+        let lossy = asked.legs.iter().flat_map(ends).collect();
+        let loss = Arc::new(Loss::new(asked.loss, lossy));
+        let made = Self { asked: asked.clone(), owner, loss };
         made.build().map_err(|error| {
             Usage(format!("a network that loses packets can't be made here: {error:#}"))
         })?;
@@ -91,23 +98,11 @@ impl Namespaces {
         }
         for leg in Leg::ALL {
             for name in self.ends(leg) {
-                self.count_and_lose(&name, leg)?;
+                count(&name, leg)?;
                 self.delay(&name, leg)?;
             }
         }
-        Ok(())
-    }
-
-    /// The first rule counts what arrives, the second drops.
-    fn count_and_lose(&self, name: &str, leg: Leg) -> anyhow::Result<()> {
-        let rule =
-            format!("netns exec {name} iptables -w -t mangle -A PREROUTING -i {}", leg.name());
-        ip(&rule)?;
-        if self.asked.loss > 0.0 && self.asked.legs.contains(&leg) {
-            let loss = self.asked.loss;
-            ip(&format!("{rule} -m statistic --mode random --probability {loss:.10} -j DROP"))?;
-        }
-        Ok(())
+        self.loss.build()
     }
 
     fn delay(&self, name: &str, leg: Leg) -> anyhow::Result<()> {
@@ -130,7 +125,7 @@ impl Namespaces {
                 .ends(leg)
                 .iter()
                 .filter_map(|name| {
-                    let words = format!("netns exec {name} iptables -w -t mangle -nvxL PREROUTING");
+                    let words = format!("netns exec {name} iptables -w -t mangle -nvxL");
                     Some(counters(&ip(&words).ok()?, leg.name()))
                 })
                 .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
@@ -141,6 +136,7 @@ impl Namespaces {
             loss: self.asked.loss,
             delay_ns: ns(self.asked.delay),
             jitter_ns: ns(self.asked.jitter),
+            changes: self.loss.changes(),
             legs: legs.to_vec(),
         }
     }
@@ -150,15 +146,18 @@ impl Namespaces {
         self.asked.loss > 0.0 && self.asked.legs.contains(&Leg::Ros)
     }
 
-    /// The namespaces at both ends of a leg.
+    /// How much is lost.
+    pub(crate) fn loss(&self) -> Arc<Loss> {
+        Arc::clone(&self.loss)
+    }
+
     fn ends(&self, leg: Leg) -> [String; 2] {
-        let far = if leg == Leg::Ros { Place::Robot } else { Place::Services };
-        [self.name(Place::Gateway), self.name(far)]
+        ends(&self.owner, leg)
     }
 
     /// The name of a namespace, for `ip netns exec`.
     pub(crate) fn name(&self, place: Place) -> String {
-        format!("{}-{}", self.owner, place.name())
+        name(&self.owner, place)
     }
 
     /// The file that names it.
@@ -177,6 +176,22 @@ impl Drop for Namespaces {
             }
         }
     }
+}
+
+fn name(owner: &str, place: Place) -> String {
+    format!("{owner}-{}", place.name())
+}
+
+/// The namespaces at both ends of a leg.
+fn ends(owner: &str, leg: Leg) -> [String; 2] {
+    let far = if leg == Leg::Ros { Place::Robot } else { Place::Services };
+    [name(owner, Place::Gateway), name(owner, far)]
+}
+
+/// Counts what arrives.
+fn count(name: &str, leg: Leg) -> anyhow::Result<()> {
+    let leg = leg.name();
+    ip(&format!("netns exec {name} iptables -w -t mangle -A PREROUTING -i {leg}")).map(drop)
 }
 
 /// The cables of the gateway's namespace, each with the place at its other end; numbered from 1.
@@ -216,7 +231,8 @@ fn counters(table: &str, device: &str) -> (u64, u64) {
         let Some(packets) = words.first().and_then(|word| word.parse::<u64>().ok()) else {
             continue;
         };
-        if !words.contains(&device) {
+        // What is sent to a chain was counted before.
+        if !words.contains(&device) || words.iter().any(|word| word.starts_with(LOSE)) {
             continue;
         }
         if words.contains(&"DROP") {
@@ -259,9 +275,21 @@ mod tests {
         let table = "Chain PREROUTING (policy ACCEPT 0 packets, 0 bytes)
     pkts      bytes target     prot opt in     out     source               destination
     2800  4057600            0    --  ros    *       0.0.0.0/0            0.0.0.0/0
-     287   416260 DROP       0    --  ros    *       0.0.0.0/0            0.0.0.0/0    statistic mode
       10     1000            all  --  ai     *       0.0.0.0/0            0.0.0.0/0
-       4      400 DROP       all  --  ai     *       0.0.0.0/0            0.0.0.0/0    statistic mode
+    2800  4057600 lose-ros   0    --  ros    *       0.0.0.0/0            0.0.0.0/0
+      10     1000 lose-ai    all  --  ai     *       0.0.0.0/0            0.0.0.0/0
+
+Chain drop-ai (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+       4      400 DROP       all  --  ai     *       0.0.0.0/0            0.0.0.0/0
+
+Chain drop-ros (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+     287   416260 DROP       0    --  ros    *       0.0.0.0/0            0.0.0.0/0
+
+Chain lose-ros (1 references)
+    pkts      bytes target     prot opt in     out     source               destination
+     150   216260 drop-ros   0    --  *      *       0.0.0.0/0            0.0.0.0/0    statistic mode
 ";
         assert_eq!(counters(table, "ros"), (2800, 287));
         assert_eq!(counters(table, "ai"), (10, 4));

@@ -129,7 +129,9 @@ pub fn decompose(
 }
 
 /// When the message was due, by the census of the robot's instance that published it: the one
-/// whose schedule began last before the message was published, on its own clock.
+/// whose schedule began last before the message was published, on its own clock. Of several
+/// schedules of that instance, the message's number tells which one it belongs to: when one begins,
+/// a message of the one before may be late.
 fn intended(
     trace: &Trace,
     published: &Placed,
@@ -146,23 +148,35 @@ fn intended(
         let start = Stamp::new(census.clock.clone(), census.schedule_start_ns);
         clocks.place_roughly(&start, near, published.ns)
     };
-    let early = EARLY_NS.saturating_add(published.half_ns);
-    let (began, instance) = census
-        .iter()
-        .filter(|census| census.robot_id == trace.robot_id)
-        .filter_map(|census| Some((start_of(census)?, census)))
-        .filter(|(start, _)| *start <= published.ns.saturating_add(early))
-        .max_by_key(|(start, _)| *start)?;
-    // When it was published on the robot's own clock, near enough to tell which turn of the
-    // sequence it is of.
-    let start = instance.schedule_start_ns;
-    let since = published.ns.saturating_sub(began);
-    placed(instance, instance.intended_ns(trace.sequence, start.saturating_add(since))?)
+    let begun = |early: Ns| {
+        let until = published.ns.saturating_add(published.half_ns).saturating_add(early);
+        census
+            .iter()
+            .filter(|census| census.robot_id == trace.robot_id)
+            .filter_map(|census| Some((start_of(census)?, census)))
+            .filter(move |(start, _)| *start <= until)
+    };
+    let (_, newest) = begun(EARLY_NS).max_by_key(|(start, _)| *start)?;
+    begun(CHANGING_NS)
+        .filter(|(_, census)| census.instance == newest.instance)
+        .filter_map(|(began, schedule)| {
+            // When it was published on the robot's own clock, near enough to tell which turn of
+            // the sequence it is of.
+            let since = published.ns.saturating_sub(began);
+            let published = schedule.schedule_start_ns.saturating_add(since);
+            Some((began, schedule, schedule.intended_ns(trace.sequence, published)?))
+        })
+        .max_by_key(|(began, ..)| *began)
+        .and_then(|(_, schedule, due)| placed(schedule, due))
 }
 
 /// A message may seem to be published a little before its schedule began: the wall clock that
 /// stamped it was read at another moment than the monotonic one.
 const EARLY_NS: Ns = 1_000_000;
+
+/// One whose number is of the next schedule may seem to be published before it by as much as the
+/// robot's clock isn't known.
+const CHANGING_NS: Ns = 1_000_000_000;
 
 /// The hops up to taken on the gateway's clock, from the one behind the last gap on: a foreign
 /// robot has no schedule, and of a host without a relation nothing is said.

@@ -65,6 +65,50 @@ fn the_whole_way_on_one_host() {
     assert_eq!(d.class_ns(Class::Overhead), 5 + 6 + 12 + 14);
 }
 
+/// A robot at 10 Hz that was set to 4 Hz at 1.25 s, after 13 messages.
+#[test]
+fn each_message_was_due_by_the_schedule_that_it_is_of() {
+    const MS: Ns = 1_000_000;
+    let first = Census {
+        robot_id: "robot_001".into(),
+        instance: "i".into(),
+        clock: ClockId::new(GATEWAY),
+        schedule_start_ns: 0,
+        rate_hz: 10.0,
+        first_sequence: 0,
+        published: 13,
+        failed: 0,
+        last: false,
+    };
+    let start = 1_250 * MS;
+    let second = Census {
+        schedule_start_ns: start,
+        rate_hz: 4.0,
+        first_sequence: 13,
+        published: 20,
+        last: true,
+        ..first.clone()
+    };
+    // Before them, another start of the same robot.
+    let before = Census { instance: "h".into(), schedule_start_ns: -60_000 * MS, ..first.clone() };
+    let late = |sequence: i32, published: Ns| {
+        let mut way = vec![(Hop::Published, published)];
+        let rest = [Hop::Written, Hop::Received, Hop::Taken, Hop::Started];
+        way.extend(rest.map(|hop| (hop, published + MS)));
+        let trace = Trace { sequence, robot_id: "robot_001".into(), ..trace_of(&way) };
+        let d = decompose(&trace, &[&second, &before, &first], &Clocks::default()).unwrap();
+        d.before.iter().find(|leg| leg.leg == Leg::Schedule).map(|leg| leg.ns)
+    };
+    assert_eq!(late(0, 0), Some(0));
+    assert_eq!(late(12, 1_201 * MS), Some(MS));
+    // Late, and published when the next schedule had begun.
+    assert_eq!(late(12, 1_300 * MS), Some(100 * MS));
+    assert_eq!(late(13, start + 5), Some(5));
+    assert_eq!(late(17, start + 1_010 * MS), Some(10 * MS));
+    // The wall clock that stamped it isn't known to the nanosecond.
+    assert_eq!(late(13, start - 2 * MS), Some(-2 * MS));
+}
+
 /// Two robots with one id, of which one is elsewhere: whose message it is, nobody knows.
 #[test]
 fn an_id_on_two_hosts_places_nothing() {

@@ -46,7 +46,10 @@ use writers::{Robots, Writer, Written};
 #[derive(Clone, Debug, Default)]
 pub struct LedgerBuilder {
     writers: BTreeMap<Writer, Written>,
-    census: BTreeMap<(String, String), Census>,
+    /// The robots' counts, by robot and instance; with the first schedule of each.
+    instances: BTreeMap<(String, String), Census>,
+    /// All schedules, also by when they began.
+    schedules: BTreeMap<(String, String, Ns), Census>,
     gateways: BTreeMap<String, Gateway>,
     outcomes: BTreeMap<Outcome, u64>,
     history_depth: Option<u32>,
@@ -206,13 +209,27 @@ impl LedgerBuilder {
         }
     }
 
-    /// A robot's own count; the largest of an instance stands.
+    /// A robot's own count; the largest of an instance stands. One whose rate was changed goes on
+    /// counting, with another schedule.
     pub fn observe_census(&mut self, census: &Census) {
-        let key = (census.robot_id.clone(), census.instance.clone());
-        let known = self.census.entry(key).or_insert_with(|| census.clone());
-        if (census.published, census.last) >= (known.published, known.last) {
+        let newer =
+            |known: &Census| (census.published, census.last) >= (known.published, known.last);
+        let (robot, instance) = (census.robot_id.clone(), census.instance.clone());
+        let schedule = (robot.clone(), instance.clone(), census.schedule_start_ns);
+        let known = self.schedules.entry(schedule).or_insert_with(|| census.clone());
+        if newer(known) {
             *known = census.clone();
         }
+        let known = self.instances.entry((robot, instance)).or_insert_with(|| census.clone());
+        let is_first = census.schedule_start_ns <= known.schedule_start_ns;
+        let first = if is_first { census } else { &*known };
+        let (start_ns, rate_hz, sequence) =
+            (first.schedule_start_ns, first.rate_hz, first.first_sequence);
+        if newer(known) {
+            *known = census.clone();
+        }
+        (known.schedule_start_ns, known.rate_hz, known.first_sequence) =
+            (start_ns, rate_hz, sequence);
     }
 
     /// A gateway's counters; the latest of each start stand.
@@ -224,9 +241,16 @@ impl LedgerBuilder {
         }
     }
 
-    /// The robots' own counts, the latest of each instance.
+    /// The robots' own counts, the latest of each schedule: what tells when a message was due.
+    /// Those of one instance count on from schedule to schedule; for how many there are, see
+    /// [`LedgerBuilder::instances`].
     pub fn census(&self) -> impl Iterator<Item = &Census> {
-        self.census.values()
+        self.schedules.values()
+    }
+
+    /// The robots' own counts, the latest of each instance, with its first schedule.
+    pub fn instances(&self) -> impl Iterator<Item = &Census> {
+        self.instances.values()
     }
 
     /// The counters of each start of the gateway, the latest.
@@ -236,7 +260,7 @@ impl LedgerBuilder {
 
     /// Whether anything was published, as far as is known.
     pub fn has_begun(&self) -> bool {
-        !self.writers.is_empty() || self.census.values().any(|census| census.published > 0)
+        !self.writers.is_empty() || self.instances.values().any(|census| census.published > 0)
     }
 
     /// Whether nothing can follow: every robot with a census has said so, every gateway that runs
@@ -244,8 +268,8 @@ impl LedgerBuilder {
     pub fn is_over(&self) -> bool {
         let standings = self.standings(false);
         let idle = |gateway: &Gateway| gateway.held() == 0 && gateway.seen == gateway.counted();
-        !self.census.is_empty()
-            && self.census.values().all(|census| census.last)
+        !self.instances.is_empty()
+            && self.instances.values().all(|census| census.last)
             && standings.iter().any(|(_, _, standing)| *standing != Standing::Dead)
             && standings
                 .iter()
@@ -265,7 +289,7 @@ impl LedgerBuilder {
             newest.is_some_and(|(name, _)| runs(name))
         };
         self.reliable
-            && Robots::of(&self.writers, self.census()).groups.iter().any(|group| {
+            && Robots::of(&self.writers, self.instances()).groups.iter().any(|group| {
                 group.rest() > 0 && group.writers.iter().any(|(_, written)| listens(written))
             })
     }

@@ -34,6 +34,47 @@ fn a_restart_is_no_duplicate_and_no_loss() {
     says(&l, "robot_001 restarted 2 times");
 }
 
+/// Its counts go on, its messages are of one writer: it is the same start of the robot, in whatever
+/// order the words come, and when the first one never came.
+#[test]
+fn a_robot_whose_rate_was_changed_is_counted_once() {
+    let told = |start: Ns, rate_hz: f64, first_sequence: i32, published: u64, last: bool| Census {
+        clock: ClockId::new(GATEWAY),
+        schedule_start_ns: start,
+        rate_hz,
+        first_sequence,
+        ..census(1, published, last)
+    };
+    let words = [
+        told(0, 1.0, 0, 0, false),
+        told(0, 1.0, 0, 9, false),
+        told(10 * S, 4.0, 10, 9, false),
+        told(10 * S, 4.0, 10, 20, false),
+        told(20 * S, 2.0, 50, 60, true),
+    ];
+    for order in [vec![0, 1, 2, 3, 4], vec![4, 2, 0, 3, 1], vec![4], vec![3, 2, 4]] {
+        let mut b = LedgerBuilder::new();
+        for word in &order {
+            b.observe_census(&words[*word]);
+        }
+        for number in (1..=60).filter(|n| *n != 30 && *n != 60) {
+            b.observe_trace(&taken(1, number, Outcome::Delivered));
+        }
+        b.observe_counters(&counters(58));
+        let l = b.ledger(true);
+        adds_up(&l);
+        assert_eq!((l.published, l.delivered, l.lost_in_ros), (60, 58, 2), "{order:?}");
+        assert_eq!((l.restarts, &l.notes, b.is_over()), (0, &vec![], true), "{order:?}");
+        let instances: Vec<_> = b.instances().collect();
+        assert_eq!((instances.len(), instances[0].published, instances[0].last), (1, 60, true));
+        let schedules = b.census().map(|census| census.schedule_start_ns).collect::<Vec<_>>();
+        let mut expected = order.iter().map(|n| words[*n].schedule_start_ns).collect::<Vec<_>>();
+        expected.sort_unstable();
+        expected.dedup();
+        assert_eq!(schedules, expected);
+    }
+}
+
 #[test]
 fn two_robots_with_one_id_are_named_and_counted_apart() {
     let mut b = LedgerBuilder::new();

@@ -63,7 +63,7 @@ pub use lane::{
 };
 pub use ledger::{Account, LedgerBuilder};
 pub use markdown::markdown;
-pub use network::{Network, NetworkLeg};
+pub use network::{LossChange, Network, NetworkLeg};
 pub use open_loop::OpenLoop;
 pub use qos_advice::{Late, QosComparison, QosFigures};
 pub use rates::Rates;

@@ -16,9 +16,31 @@ pub struct Network {
     pub delay_ns: Ns,
     /// How far that was to vary, to either side.
     pub jitter_ns: Ns,
+    /// Other shares that were set on the chosen legs while it ran, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LossChange>,
     /// What went over each leg.
     pub legs: Vec<NetworkLeg>,
 }
+
+/// Another share of packets to be lost, from some moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossChange {
+    /// When, in ns after the network was made.
+    pub after_ns: Ns,
+    /// The share from then on, 0 to 1.
+    pub loss: f64,
+}
+
+impl LossChange {
+    /// "to 5 % after 12.3 s"
+    pub fn said(&self) -> String {
+        format!("to {} after {}", percent(self.loss), maybe(Some(self.after_ns)))
+    }
+}
+
+/// Changes that are told one by one.
+const CHANGES_TOLD: usize = 10;
 
 /// What went over one leg, both ways together, as the receivers' kernels counted it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +68,14 @@ impl Network {
         }
         if self.jitter_ns > 0 {
             let _infallible = write!(said, " ± {}", maybe(Some(self.jitter_ns)));
+        }
+        if !self.changes.is_empty() {
+            let told = self.changes.iter().take(CHANGES_TOLD).map(LossChange::said);
+            let told = told.collect::<Vec<_>>().join(", ");
+            let _infallible = write!(said, " at first, and changed while it ran: {told}");
+            if let Some(more) = self.changes.len().checked_sub(CHANGES_TOLD).filter(|n| *n > 0) {
+                let _infallible = write!(said, " and {more} more times");
+            }
         }
         if lossy.iter().all(|leg| leg.packets == 0) {
             said.push_str("; what really was lost is not known");
@@ -123,6 +153,24 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_that_was_changed_while_it_ran_is_told() {
+        let change = |seconds: i64, loss| LossChange { after_ns: seconds * 1_000_000_000, loss };
+        let mut network = Network {
+            loss: 0.0,
+            changes: vec![change(12, 0.3), change(20, 0.0)],
+            legs: vec![leg("ros", true, 400, 31)],
+            ..Network::default()
+        };
+        assert_eq!(
+            network.said(),
+            "network: 0 % of the packets to be lost on ros at first, and changed while it ran: to \
+             30 % after 12.000 s, to 0 % after 20.000 s; really dropped: ros 31 of 400"
+        );
+        network.changes = (0..12).map(|n| change(n, 0.1)).collect();
+        assert!(network.said().contains(" and 2 more times; really"), "{}", network.said());
+    }
+
+    #[test]
     fn what_was_lost_is_held_against_the_plan() {
         let network = |dropped| Network {
             legs: vec![leg("ros", true, 2_000, dropped), leg("web", false, 80, 80)],
@@ -151,6 +199,7 @@ mod tests {
             delay_ns: 2_000_000,
             jitter_ns: 500_000,
             legs: vec![leg("ros", true, 0, 0)],
+            ..Network::default()
         };
         let said = network.said();
         assert!(said.contains("0.5 %") && said.contains("not known"), "{said}");

@@ -7,13 +7,15 @@ use hopwatch_wire::record::Record;
 /// with the larger number stands alone. `None` for a message at the gateway or at a page, a
 /// clock's answer and a probe, which nothing replaces.
 pub fn slot(record: &Record) -> Option<String> {
-    let census;
+    let (census, start);
     let parts: &[&str] = match record {
         Record::Trace(_) | Record::Client(_) | Record::Peer(_) | Record::Probe(_) => return None,
         Record::Lane(record) => &["lane", &record.lane],
         Record::Census(record) => {
             census = Census::from(record.clone());
-            &["census", &record.lane, &census.robot_id, &census.instance]
+            // A robot whose rate was changed has another schedule: both are needed.
+            start = census.schedule_start_ns.to_string();
+            &["census", &record.lane, &census.robot_id, &census.instance, &start]
         }
         Record::Gateway(counters) => &["gateway", &counters.lane],
         Record::Broadcaster(_) => &["broadcaster"],
@@ -48,11 +50,14 @@ mod tests {
         let line = r#"{"source":"g","number":4,"kind":"census","lane":"l","robot_id":"R",
             "instance":"i","clock":"b/1","schedule_start_ns":"100","rate_hz":1.0,
             "first_sequence":0,"published":2,"failed":0,"last":true}"#;
-        let of = |robot: &str| {
-            let entry: Entry = serde_json::from_str(&line.replace('R', robot)).unwrap();
+        let of = |robot: &str, start: &str| {
+            let line = line.replace('R', robot).replace("\"100\"", &format!("\"{start}\""));
+            let entry: Entry = serde_json::from_str(&line).unwrap();
             slot(&entry.record)
         };
-        assert_eq!(of("a"), of("a"));
-        assert_ne!(of("a"), of("b"));
+        assert_eq!(of("a", "100"), of("a", "100"));
+        assert_ne!(of("a", "100"), of("b", "100"));
+        // Another schedule of the same robot.
+        assert_ne!(of("a", "100"), of("a", "200"));
     }
 }

@@ -5,6 +5,7 @@ pub mod app;
 pub mod clock;
 pub mod config;
 mod connection;
+pub mod controls;
 pub mod logging;
 pub mod net;
 mod pages;

@@ -33,16 +33,14 @@ async fn serving(address: &str) -> SocketAddr {
 
 /// The reply's head and body, in small letters, to a request with these lines in its head.
 async fn ask(address: SocketAddr, request: &str, lines: &[(&str, &str)]) -> String {
-    let mut head = format!("{request} HTTP/1.1\r\nconnection: close\r\n");
-    if !lines.iter().any(|(name, _)| *name == "host") {
-        head += &format!("host: {address}\r\n");
-    }
-    for (name, value) in lines {
-        head += &format!("{name}: {value}\r\n");
-    }
-    let port = address.port();
-    let mut tcp = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    tcp.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
+    let own = address.to_string();
+    let host = (!lines.iter().any(|(name, _)| *name == "host")).then_some(("host", &*own));
+    let lines = lines.iter().copied().chain(host);
+    let lines: Vec<String> = lines.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let lines = lines.concat();
+    let mut tcp = TcpStream::connect(("127.0.0.1", address.port())).await.unwrap();
+    let head = format!("{request} HTTP/1.1\r\nconnection: close\r\n{lines}\r\n");
+    tcp.write_all(head.as_bytes()).await.unwrap();
     let mut reply = String::new();
     tcp.read_to_string(&mut reply).await.unwrap();
     reply.to_lowercase()

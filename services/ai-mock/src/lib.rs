@@ -10,11 +10,13 @@ use anyhow::{Context, ensure};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use hopwatch_kit::config::Refused;
-use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::controls::{self, NotSet};
+use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::timer::PreciseTimer;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{Handler, Inbound, Outbound, Server};
+use hopwatch_wire::controls::AiSettings;
 use model::Model;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -52,6 +54,8 @@ hopwatch_kit::config! {
         seed: u64 = 1,
         /// Longest body that is taken, in bytes
         max_body_bytes: usize = 16 << 20,
+        /// Origins of pages elsewhere that may set the model time, separated by commas
+        allowed_origins: String = String::new(),
     }
 }
 
@@ -81,6 +85,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         config,
     });
     let clock: Arc<dyn Clock> = Arc::new(ai.clock.clone());
+    let origins = AllowedOrigins::parse(&ai.config.allowed_origins);
+    let settings = controls::settings(Arc::new(Settings(Arc::clone(&ai))), token.clone(), origins);
     let server = Server::new(clock, token, ai.config.max_body_bytes);
     let links = server.answer(PATH, Service(Arc::clone(&ai))).open(&listener, &shutdown).await?;
     net::announce("ai-mock", &listener)?;
@@ -92,8 +98,26 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
             "datagrams_ignored": ignored(),
         })
     });
-    let serving = net::serve(listener, links.routes.merge(health), shutdown);
+    let serving = net::serve(listener, links.routes.merge(settings).merge(health), shutdown);
     tokio::join!(serving, ending).0
+}
+
+/// The model time, as it can be set.
+struct Settings(Arc<Ai>);
+
+impl controls::Settings for Settings {
+    type Value = AiSettings;
+
+    fn now(&self) -> AiSettings {
+        AiSettings { model_ms: self.0.model.median_ms() }
+    }
+
+    async fn set(&self, wanted: AiSettings) -> Result<(), NotSet> {
+        let set = self.0.model.set_median(wanted.model_ms);
+        set.map_err(|why| NotSet::Refused(why.0))?;
+        tracing::info!(model_ms = wanted.model_ms, "the model time was set");
+        Ok(())
+    }
 }
 
 struct Service(Arc<Ai>);

@@ -1,19 +1,27 @@
 //! How long the model thinks, and whether it fails.
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use hopwatch_kit::config::Refused;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Draws model times and failures, the same ones for the same seed.
 pub(crate) struct Model {
-    /// ln(ms); a spread of 0 draws the median each time.
-    time_ms: Option<LogNormal<f64>>,
+    sigma: f64,
     failure_rate: f64,
-    rng: Mutex<ChaCha8Rng>,
+    state: Mutex<State>,
 }
+
+struct State {
+    median_ms: f64,
+    time_ms: ModelTime,
+    rng: ChaCha8Rng,
+}
+
+/// ln(ms); a spread of 0 draws the median each time. `None`: no time at all.
+type ModelTime = Option<LogNormal<f64>>;
 
 /// One request's fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +41,6 @@ impl Model {
         seed: u64,
     ) -> anyhow::Result<Self> {
         ensure!(
-            (0.0..=LONGEST_MS).contains(&median_ms),
-            Refused(format!("model_ms must lie between 0 and {LONGEST_MS}, not {median_ms}"))
-        );
-        ensure!(
             (0.0..=5.0).contains(&sigma),
             Refused(format!("sigma must lie between 0 and 5, not {sigma}"))
         );
@@ -44,21 +48,44 @@ impl Model {
             (0.0..=1.0).contains(&failure_rate),
             Refused(format!("failure_rate must lie between 0 and 1, not {failure_rate}"))
         );
-        let time_ms = (median_ms > 0.0)
-            .then(|| LogNormal::new(median_ms.ln(), sigma))
-            .transpose()
-            .context("configuration: model_ms and sigma make no lognormal distribution")?;
-        let rng = Mutex::new(ChaCha8Rng::seed_from_u64(seed));
-        Ok(Self { time_ms, failure_rate, rng })
+        let time_ms = model_time(median_ms, sigma)?;
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        Ok(Self { sigma, failure_rate, state: Mutex::new(State { median_ms, time_ms, rng }) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn median_ms(&self) -> f64 {
+        self.state().median_ms
+    }
+
+    /// From the next draw on; what was drawn stays.
+    pub(crate) fn set_median(&self, median_ms: f64) -> Result<(), Refused> {
+        let time_ms = model_time(median_ms, self.sigma)?;
+        let mut state = self.state();
+        (state.median_ms, state.time_ms) = (median_ms, time_ms);
+        Ok(())
     }
 
     pub(crate) fn draw(&self) -> Draw {
-        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
-        let ms = self.time_ms.map_or(0.0, |time| time.sample(&mut *rng)).min(LONGEST_MS);
+        let mut state = self.state();
+        let State { time_ms, rng, .. } = &mut *state;
+        let ms = time_ms.map_or(0.0, |time| time.sample(rng)).min(LONGEST_MS);
         #[expect(clippy::cast_possible_truncation, reason = "at most an hour in ns")]
         let model_ns = (ms * 1e6).round() as i64;
         Draw { model_ns, fails: rng.random_bool(self.failure_rate) }
     }
+}
+
+fn model_time(median_ms: f64, sigma: f64) -> Result<ModelTime, Refused> {
+    if !(0.0..=LONGEST_MS).contains(&median_ms) {
+        let why = format!("model_ms must lie between 0 and {LONGEST_MS}, not {median_ms}");
+        return Err(Refused(why));
+    }
+    let time = (median_ms > 0.0).then(|| LogNormal::new(median_ms.ln(), sigma)).transpose();
+    time.map_err(|error| Refused(format!("model_ms {median_ms} and sigma {sigma}: {error}")))
 }
 
 #[cfg(test)]
@@ -75,6 +102,21 @@ mod tests {
         draws.sort_unstable();
         assert!((9_400_000..10_600_000).contains(&draws[1000]), "median {}", draws[1000]);
         assert!(draws[2000] > 25_000_000, "a long tail");
+    }
+
+    #[test]
+    fn a_new_median_holds_from_the_next_draw_on() {
+        let model = Model::new(10.0, 0.0, 0.0, 1).unwrap();
+        assert_eq!(model.draw().model_ns, 10_000_000);
+        for (median_ms, model_ns) in [(210.0, 210_000_000), (0.0, 0), (0.25, 250_000)] {
+            model.set_median(median_ms).unwrap();
+            assert_eq!((model.draw().model_ns, model.median_ms()), (model_ns, median_ms));
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY, 3_600_001.0] {
+            let why = model.set_median(bad).unwrap_err().to_string();
+            assert!(why.contains("between 0 and 3600000"), "{why}");
+            assert_eq!((model.draw().model_ns, model.median_ms()), (250_000, 0.25), "{bad}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(super) fn ledger(of: &LedgerBuilder, moment: Moment) -> Ledger {
         tail: 0,
         notes: Vec::new(),
     };
-    let robots = Robots::of(&of.writers, of.census());
+    let robots = Robots::of(&of.writers, of.instances());
     let restarts = robots.restarts(&mut fates.notes);
     for group in &robots.groups {
         fates.group(group, moment);

@@ -1,0 +1,110 @@
+//! What can be set while the robots publish: their rate, and the size of their messages.
+
+use crate::config::{Config, Rate};
+use hopwatch_kit::Shutdown;
+use hopwatch_kit::controls::{self, NotSet};
+use hopwatch_kit::net::{self, AllowedOrigins, Token};
+use hopwatch_wire::controls::RobotSettings;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Larger messages overrun what DDS fragments here (`hopwatch` has the same limit), in bytes.
+const MOST_BYTES: u32 = 4_000_000;
+
+/// What the robots are to do from now on. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    now: Arc<Mutex<(Rate, u32)>>,
+    /// What was configured goes.
+    most_bytes: u32,
+}
+
+impl Wanted {
+    /// What the configuration says.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            now: Arc::new(Mutex::new((config.rate, config.payload_bytes))),
+            most_bytes: MOST_BYTES.max(config.payload_bytes),
+        }
+    }
+
+    fn both(&self) -> MutexGuard<'_, (Rate, u32)> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.both().0
+    }
+
+    /// Of topics without one of their own.
+    pub(crate) fn payload_bytes(&self) -> usize {
+        usize::try_from(self.both().1).unwrap_or(usize::MAX)
+    }
+
+    /// Serves it on `address` until `end` begins, and tells where.
+    pub(crate) async fn serve(
+        &self,
+        address: SocketAddr,
+        origins: &str,
+        end: Shutdown,
+    ) -> anyhow::Result<()> {
+        let token = Token::from_environment();
+        let listener = net::bind(address, &token).await?;
+        let origins = AllowedOrigins::parse(origins);
+        let routes = controls::settings(Arc::new(self.clone()), token, origins);
+        net::announce("robot-sim", &listener)?;
+        tokio::spawn(net::serve(listener, routes, end));
+        Ok(())
+    }
+}
+
+impl controls::Settings for Wanted {
+    type Value = RobotSettings;
+
+    fn now(&self) -> RobotSettings {
+        let (rate, payload_bytes) = *self.both();
+        RobotSettings { rate_hz: rate.hz(), payload_bytes }
+    }
+
+    async fn set(&self, wanted: RobotSettings) -> Result<(), NotSet> {
+        let RobotSettings { rate_hz, payload_bytes } = wanted;
+        let rate =
+            Rate::try_from(rate_hz).map_err(|why| NotSet::Refused(format!("rate_hz: {why}")))?;
+        if payload_bytes > self.most_bytes {
+            let most = self.most_bytes;
+            let why = format!("payload_bytes must be at most {most}, not {payload_bytes}");
+            return Err(NotSet::Refused(why));
+        }
+        *self.both() = (rate, payload_bytes);
+        tracing::info!(rate_hz, payload_bytes, "rate and payload were set");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopwatch_kit::controls::Settings;
+
+    #[tokio::test]
+    async fn both_are_set_or_none() {
+        let wanted = Wanted::new(&Config::default());
+        let good = RobotSettings { rate_hz: 12.5, payload_bytes: MOST_BYTES };
+        assert_eq!(wanted.set(good).await, Ok(()));
+        for (rate_hz, payload_bytes, said) in [
+            (0.0, 1, "rate_hz: a rate is above 0 and at most 100000 Hz, not 0"),
+            (-1.0, 1, "not -1"),
+            (100_001.0, 1, "not 100001"),
+            (f64::NAN, 1, "not NaN"),
+            (1.0, MOST_BYTES + 1, "payload_bytes must be at most 4000000, not 4000001"),
+        ] {
+            let Err(NotSet::Refused(why)) =
+                wanted.set(RobotSettings { rate_hz, payload_bytes }).await
+            else {
+                panic!("{rate_hz} {payload_bytes} was not refused");
+            };
+            assert!(why.contains(said), "{why}");
+            assert_eq!(wanted.now(), good);
+        }
+    }
+}
