@@ -14,6 +14,7 @@
     reason = "all of this is test code: it panics where a test fails"
 )]
 
+mod browser;
 mod checks;
 mod domain;
 mod hosts;
@@ -26,6 +27,7 @@ mod services;
 mod traces;
 mod world;
 
+pub use browser::Browser;
 pub use checks::{figures_are_of_the_traces, legs_add_up, table_fits};
 pub use hosts::{AHEAD_S, Hosts, clocks_can_differ, skip};
 pub use http::{get, get_json, post, post_from, request};

@@ -1,36 +1,12 @@
 //! The live page in a real browser shows what the collector knows.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{World, browser_folder, legs_add_up};
+use hopwatch_e2e::{Browser, World, browser_folder, legs_add_up};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-
-/// The programs that it takes, or which of them is missing.
-fn browser() -> Result<(PathBuf, PathBuf), String> {
-    let find = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders = std::env::split_paths(&path);
-        folders.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
-    };
-    let chromium = std::env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| find("chromium"));
-    let chromium = chromium.ok_or("needs Chromium (apt-get install chromium)")?;
-    let node = find("node").ok_or("needs Node (apt-get install nodejs)")?;
-    Ok((node, chromium))
-}
 
 #[test]
 fn the_page_shows_what_the_collector_knows() {
-    let (node, chromium) = match browser() {
-        Ok(both) => both,
-        Err(missing) => {
-            assert!(std::env::var_os("CI").is_none(), "{missing}");
-            eprintln!("skipped: {missing}");
-            return;
-        }
-    };
-    let packages = browser_folder().join("node_modules/playwright-core");
-    assert!(packages.exists(), "run `npm ci` in e2e/browser, or `./hopwatch test e2e`");
-
+    let Some(Browser { node, chromium }) = Browser::or_skip() else { return };
     let world = World::new();
     let mut running =
         world.hopwatch("up --any-ports --page-port 0 --no-sim --ai-ms 20 --qos reliable").start();

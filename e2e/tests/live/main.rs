@@ -3,8 +3,8 @@
 
 mod driver;
 
-use driver::{Driver, browser_or_skip};
-use hopwatch_e2e::{Hosts, Service, Services, World};
+use driver::Driver;
+use hopwatch_e2e::{Browser, Hosts, Service, Services, World};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ fn set(page: &mut Driver, field: &str, value: &str) {
 /// what is shown is what the collector sends.
 #[test]
 fn a_slower_ai_shows_as_ai_and_nowhere_else() {
-    let Some(browser) = browser_or_skip() else { return };
+    let Some(browser) = Browser::or_skip() else { return };
     let world = World::new();
     let words = "up --any-ports --page-port 0 --rate 20 --ai-ms 20 --qos reliable --probes 0";
     let mut running = world.hopwatch(words).start();
@@ -102,7 +102,7 @@ fn a_slower_ai_shows_as_ai_and_nowhere_else() {
 /// Packets lost between robots and gateway show in ROS, soon, and nowhere else.
 #[test]
 fn loss_on_the_way_of_ros_shows_there() {
-    let Some(browser) = browser_or_skip() else { return };
+    let Some(browser) = Browser::or_skip() else { return };
     if Hosts::new().is_none() {
         return;
     }
@@ -136,7 +136,7 @@ fn loss_on_the_way_of_ros_shows_there() {
 /// the messages that came meanwhile.
 #[test]
 fn a_collector_that_comes_back_is_shown_again() {
-    let Some(browser) = browser_or_skip() else { return };
+    let Some(browser) = Browser::or_skip() else { return };
     let world = World::new();
     let mut services = Services::start(&world, "--qos reliable");
     let port = |of| services.address(of).port();

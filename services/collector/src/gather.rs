@@ -53,7 +53,10 @@ pub(crate) struct Gathered {
 pub(crate) struct GatheredLane {
     pub(crate) info: LaneInfo,
     pub(crate) ledger: Ledger,
+    /// By whose schedules messages were due.
     pub(crate) census: Vec<Census>,
+    /// What each robot says it has published, of all its starts.
+    pub(crate) published: BTreeMap<String, u64>,
     pub(crate) samples: View,
     pub(crate) ros_lost: Vec<RosLost>,
     /// The newest of the window, newest first.
@@ -135,8 +138,13 @@ fn gathered_lane(
             of_these.take(n).map(Arc::clone).collect()
         }
     };
+    let mut published: BTreeMap<String, u64> = BTreeMap::new();
+    for census in lane.ledger.instances() {
+        *published.entry(census.robot_id.clone()).or_default() += census.published;
+    }
     GatheredLane {
         info: lane.info.clone(),
+        published,
         ledger: lane.ledger.ledger_now(),
         census: lane.ledger.census().cloned().collect(),
         ros_lost: lane.ros_lost.iter().filter(|(at, _)| *at >= from_ms).copied().collect(),

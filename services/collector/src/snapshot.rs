@@ -141,9 +141,8 @@ impl Gathered {
             }
             of_robot.entry(name).or_default().add(sample, at);
         }
-        for census in &lane.census {
-            let of = of_robot.entry(&census.robot_id).or_default();
-            of.published = Some(of.published.unwrap_or(0) + census.published);
+        for (robot, published) in &lane.published {
+            of_robot.entry(robot).or_default().published = Some(*published);
         }
         let view = |(robot, of): (&str, OfRobot)| of.view(&lane.info.name, robot);
         of_robot.into_iter().map(view).collect()
