@@ -116,6 +116,12 @@ describe("the dashboard", { concurrency: false }, () => {
     await w.page.selectOption(id("robot"), "robot_002");
     await until("a robot", () => last(w, "watch").robot === "robot_002");
     assert.deepEqual(last(w, "watch"), { type: "watch", window: "10s", robot: "robot_002" });
+    // It is said once, whatever comes of it.
+    for (let i = 1; i <= 3; i += 1)
+      w.collector.send(changes(63_200 + i, [], { watch: last(w, "watch") }));
+    w.broadcaster.send(push(1));
+    await w.page.waitForSelector(id("last-message"));
+    assert.equal(frames(w, "watch").length, 3);
     clean(await w.look());
     await w.shot("watching-a-robot");
   });

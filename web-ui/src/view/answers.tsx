@@ -233,7 +233,7 @@ function Lost() {
   return (
     <Card id="lost" term="lost" title={words("lost")} tone={tone}>
       {published === 0 ? (
-        <Empty>{words("no_published")}</Empty>
+        <Empty>{words(all.length === 0 ? "none" : "no_published")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="headline-lost" data-count={sum}>
@@ -328,7 +328,7 @@ function Http() {
       tone={decision === undefined ? "none" : TONES[decision]}
     >
       {said === null ? (
-        <Empty>{words("no_verdict")}</Empty>
+        <Empty>{words(lanes.value.length === 0 ? "none" : "no_verdict")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="verdict" data-decision={said.decision}>
