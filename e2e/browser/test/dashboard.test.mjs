@@ -653,7 +653,16 @@ describe("the dashboard", { concurrency: false }, () => {
 
   test("a run is measured, and its report is there", async () => {
     const posts = [];
-    let answer = [200, {}];
+    const run = {
+      name: "measured-1",
+      state: "running",
+      from_ms: 60_000,
+      to_ms: null,
+      messages: null,
+      decision: null,
+      trouble: null,
+    };
+    let answer = [200, run];
     const http = (method, path, body) => {
       posts.push([method, path, body]);
       return answer;
@@ -664,15 +673,8 @@ describe("the dashboard", { concurrency: false }, () => {
     await w.page.click(id("measure"));
     await until("the start", () => posts.length === 1);
     assert.deepEqual(posts[0], ["POST", "/v1/measured", { action: "start" }]);
-    const run = {
-      name: "measured-1",
-      state: "running",
-      from_ms: 60_000,
-      to_ms: null,
-      messages: null,
-      decision: null,
-      trouble: null,
-    };
+    // The answer itself says that it runs, before any snapshot does.
+    await w.page.waitForSelector(`${id("measure")}[data-action="stop"]`);
     w.collector.send(changes(63_100, [{ kind: "measured", runs: [run] }]));
     await w.page.waitForSelector(`${id("measure")}[data-action="stop"]`);
     answer = [409, '{"error":"no run is measured now"}'];

@@ -146,11 +146,17 @@ const text = (check: Check, of: number): string =>
   check.quantity === "delivered" ? `${(100 * of).toFixed(2)}\u00a0%` : durationText(of);
 
 function value(check: Check): string {
-  return check.measured_value === null ? NOTHING : text(check, check.measured_value);
+  // What is no number is said in words: lost, unstable.
+  return check.measured_value === null
+    ? clip(check.measured, 16)
+    : text(check, check.measured_value);
 }
 
 function measured(check: Check): string {
-  const found = check.measured_value === null ? words("not_measured") : value(check);
+  const found =
+    check.measured_value === null
+      ? `${words("not_measured")} (${clip(check.measured, 80)})`
+      : value(check);
   const limit = text(check, check.limit_value);
   return `${check.lane}: ${found} ${words(check.quantity === "delivered" ? "at_least" : "limit", { limit })}`;
 }
