@@ -320,7 +320,8 @@ const budget = object<BudgetReport>({
   passed: boolean,
 });
 
-const measured = object<MeasuredRun>({
+/** A measured run, as a snapshot and the answer to starting one have it. */
+export const measured = object<MeasuredRun>({
   name: string,
   state: oneOf("running", "writing", "done", "failed"),
   from_ms: number,

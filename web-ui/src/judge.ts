@@ -1,6 +1,14 @@
 // What the page says at a glance, computed from the figures: pure.
 
-import type { BudgetReport, Check, LaneView, Ledger, Summary } from "./generated/wire";
+import type {
+  BudgetReport,
+  Check,
+  LaneView,
+  Ledger,
+  MeasuredRun,
+  MeasuredState,
+  Summary,
+} from "./generated/wire";
 
 /** The messages that a ledger says are lost, by name of the fate; the largest first. */
 export function losses(ledger: Ledger): [string, number][] {
@@ -128,4 +136,18 @@ export function shares(lane: LaneView): { ai: number; transport: number; overhea
     transport: mean("transport") / sum,
     overhead: mean("overhead") / sum,
   };
+}
+
+const STAGES: readonly MeasuredState[] = ["running", "writing", "done", "failed"];
+
+/** Measured runs as snapshots have them, with one of an answer that is further than they are. */
+export function withAnswer(
+  runs: readonly MeasuredRun[],
+  answer: MeasuredRun | null,
+): readonly MeasuredRun[] {
+  if (answer === null) return runs;
+  const known = runs.find(({ name }) => name === answer.name);
+  if (known === undefined) return [answer, ...runs];
+  if (STAGES.indexOf(known.state) >= STAGES.indexOf(answer.state)) return runs;
+  return runs.map((run) => (run === known ? answer : run));
 }

@@ -1,6 +1,6 @@
 // The page's wiring: configuration → sockets → state → view.
 
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import { options, render } from "preact";
 import { Asks } from "./asks";
 import { Refusal } from "./check";
@@ -149,17 +149,17 @@ function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed,
     null,
     () => asks.opened(),
   );
-  let first = true;
+  let watched = watch.value;
   effect(() => {
-    // Reading it is what makes this run again.
     const wanted = watch.value;
-    if (!first && wanted !== null) asks.changed();
-    first = false;
+    // Saying it reads the state, of which this must not become a part.
+    if (wanted !== watched) untracked(() => asks.changed());
+    watched = wanted;
   });
   let asked = due(state.value);
   effect(() => {
     const traceId = due(state.value);
-    if (traceId !== null && traceId !== asked) asks.message(traceId);
+    if (traceId !== null && traceId !== asked) untracked(() => asks.message(traceId));
     asked = traceId;
   });
   return { broadcaster, collector };

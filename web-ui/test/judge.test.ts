@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Check, LaneView } from "../src/generated/wire";
+import type { Check, LaneView, MeasuredRun } from "../src/generated/wire";
 import {
   apart,
   delivery,
@@ -9,6 +9,7 @@ import {
   shares,
   used,
   wilson,
+  withAnswer,
   worst,
 } from "../src/judge";
 import { LANE, LEDGER, SUMMARY } from "./snapshot";
@@ -101,4 +102,27 @@ test("shares of the mean total", () => {
   const classes = { ai: mean(6), transport: mean(3), overhead: mean(1) };
   expect(shares({ ...LANE, classes })).toEqual({ ai: 0.6, transport: 0.3, overhead: 0.1 });
   expect(shares({ ...LANE, classes: {} })).toBeNull();
+});
+
+test("the answer to a start stands until a snapshot has it", () => {
+  const run = (name: string, state: MeasuredRun["state"]): MeasuredRun => ({
+    name,
+    state,
+    from_ms: 1,
+    to_ms: null,
+    messages: null,
+    decision: null,
+    trouble: null,
+  });
+  const names = (runs: readonly MeasuredRun[]) => runs.map(({ name, state }) => [name, state]);
+  const old = [run("a", "done")];
+  expect(withAnswer(old, null)).toBe(old);
+  expect(names(withAnswer(old, run("b", "running")))).toEqual([
+    ["b", "running"],
+    ["a", "done"],
+  ]);
+  const both = [run("b", "running"), run("a", "done")];
+  expect(names(withAnswer(both, run("b", "writing")))[0]).toEqual(["b", "writing"]);
+  const ended = [run("b", "done"), run("a", "done")];
+  expect(withAnswer(ended, run("b", "writing"))).toBe(ended);
 });

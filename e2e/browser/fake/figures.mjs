@@ -354,7 +354,7 @@ export function budget(lanes, change = {}) {
       measured_value,
       name: `${name}: ${quantity}`,
       limit: String(limit_value),
-      measured: String(measured_value),
+      measured: measured_value === null ? "nothing" : String(measured_value),
       passed,
     });
     const under = (quantity, limit, value) =>

@@ -29,7 +29,6 @@ function policy(host, ports) {
     .replaceAll("{host}", host)
     .replaceAll("{broadcaster_port}", String(ports.broadcaster_port))
     .replaceAll("{collector_port}", String(ports.collector_port))
-    .replaceAll("{controls}", "")
     .replace(/connect-src [^;]*/, (sources) => sources.trimEnd() + set);
 }
 
@@ -43,12 +42,18 @@ export function pageServer(ports) {
 }
 
 async function realPageServer(program, ports) {
+  const { token_needed, ...controls } = ports.controls;
+  const set = Object.entries(controls).flatMap(([name, port]) =>
+    port === null ? [] : [`--${name.replace("_", "-")}=${port}`],
+  );
   const server = spawn(
     program,
     [
       "--listen=127.0.0.1:0",
       `--broadcaster-port=${ports.broadcaster_port}`,
       `--collector-port=${ports.collector_port}`,
+      ...set,
+      ...(token_needed ? ["--token-needed"] : []),
       "--end-with-parent",
     ],
     { stdio: ["pipe", "pipe", "inherit"] },

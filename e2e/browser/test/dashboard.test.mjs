@@ -116,6 +116,12 @@ describe("the dashboard", { concurrency: false }, () => {
     await w.page.selectOption(id("robot"), "robot_002");
     await until("a robot", () => last(w, "watch").robot === "robot_002");
     assert.deepEqual(last(w, "watch"), { type: "watch", window: "10s", robot: "robot_002" });
+    // It is said once, whatever comes of it.
+    for (let i = 1; i <= 3; i += 1)
+      w.collector.send(changes(63_200 + i, [], { watch: last(w, "watch") }));
+    w.broadcaster.send(push(1));
+    await w.page.waitForSelector(id("last-message"));
+    assert.equal(frames(w, "watch").length, 3);
     clean(await w.look());
     await w.shot("watching-a-robot");
   });
@@ -647,7 +653,16 @@ describe("the dashboard", { concurrency: false }, () => {
 
   test("a run is measured, and its report is there", async () => {
     const posts = [];
-    let answer = [200, {}];
+    const run = {
+      name: "measured-1",
+      state: "running",
+      from_ms: 60_000,
+      to_ms: null,
+      messages: null,
+      decision: null,
+      trouble: null,
+    };
+    let answer = [200, run];
     const http = (method, path, body) => {
       posts.push([method, path, body]);
       return answer;
@@ -658,15 +673,8 @@ describe("the dashboard", { concurrency: false }, () => {
     await w.page.click(id("measure"));
     await until("the start", () => posts.length === 1);
     assert.deepEqual(posts[0], ["POST", "/v1/measured", { action: "start" }]);
-    const run = {
-      name: "measured-1",
-      state: "running",
-      from_ms: 60_000,
-      to_ms: null,
-      messages: null,
-      decision: null,
-      trouble: null,
-    };
+    // The answer itself says that it runs, before any snapshot does.
+    await w.page.waitForSelector(`${id("measure")}[data-action="stop"]`);
     w.collector.send(changes(63_100, [{ kind: "measured", runs: [run] }]));
     await w.page.waitForSelector(`${id("measure")}[data-action="stop"]`);
     answer = [409, '{"error":"no run is measured now"}'];

@@ -17,7 +17,7 @@ export function Account() {
       id="account"
       title={words("ledger")}
       term="ledger"
-      picture
+      picture={looked !== null && !open.value}
       aside={
         looked !== null && (
           <>

@@ -146,11 +146,17 @@ const text = (check: Check, of: number): string =>
   check.quantity === "delivered" ? `${(100 * of).toFixed(2)}\u00a0%` : durationText(of);
 
 function value(check: Check): string {
-  return check.measured_value === null ? NOTHING : text(check, check.measured_value);
+  // What is no number is said in words: lost, unstable.
+  return check.measured_value === null
+    ? clip(check.measured, 16)
+    : text(check, check.measured_value);
 }
 
 function measured(check: Check): string {
-  const found = check.measured_value === null ? words("not_measured") : value(check);
+  const found =
+    check.measured_value === null
+      ? `${words("not_measured")} (${clip(check.measured, 80)})`
+      : value(check);
   const limit = text(check, check.limit_value);
   return `${check.lane}: ${found} ${words(check.quantity === "delivered" ? "at_least" : "limit", { limit })}`;
 }
@@ -233,7 +239,7 @@ function Lost() {
   return (
     <Card id="lost" term="lost" title={words("lost")} tone={tone}>
       {published === 0 ? (
-        <Empty>{words("no_published")}</Empty>
+        <Empty>{words(all.length === 0 ? "none" : "no_published")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="headline-lost" data-count={sum}>
@@ -328,7 +334,7 @@ function Http() {
       tone={decision === undefined ? "none" : TONES[decision]}
     >
       {said === null ? (
-        <Empty>{words("no_verdict")}</Empty>
+        <Empty>{words(lanes.value.length === 0 ? "none" : "no_verdict")}</Empty>
       ) : (
         <>
           <p class="headline" data-testid="verdict" data-decision={said.decision}>

@@ -61,7 +61,7 @@ export function Course() {
       id="course"
       title={words("course")}
       term="course"
-      picture
+      picture={shown !== null && Number.isFinite(first)}
       aside={
         <Segments
           name="quantity"
@@ -114,7 +114,7 @@ export function Distribution() {
       id="distribution"
       title={words("distribution")}
       term={mode.value}
-      picture
+      picture={!empty}
       aside={
         <Segments
           name="mode"
@@ -155,7 +155,7 @@ export function Where() {
       id="where"
       title={words("where")}
       term="class"
-      picture
+      picture={looked !== null && !looked.stability.unstable}
       aside={
         looked !== null && (
           <small class="quiet">

@@ -1,10 +1,12 @@
 // Measured runs, and marks: what the collector is told to write down.
 
 import { computed, signal } from "@preact/signals";
-import { Refusal } from "../check";
+import { checkedAs, Refusal } from "../check";
 import { address, byBrowser, call, isLocked, saveFrom, token } from "../control/calls";
 import { clip, count, elapsed } from "../format";
+import { measured } from "../frames";
 import type { MeasuredRun } from "../generated/wire";
+import { withAnswer } from "../judge";
 import { ask } from "../remote";
 import { config, figures, state } from "../store";
 import { controlWords as words } from "../words/controls";
@@ -18,18 +20,37 @@ type Said = { kind: "none" } | { kind: "sending" } | { kind: "done" } | { kind: 
 const measureSaid = signal<Said>({ kind: "none" });
 const markSaid = signal<Said>({ kind: "none" });
 
-async function post(path: string, body: unknown, said: typeof markSaid): Promise<boolean> {
+/** Posts to the collector; gives its answer, or `null` when it was refused. */
+async function post(path: string, body: unknown, said: typeof markSaid): Promise<string | null> {
   const port = config.value?.collector_port;
-  if (port === undefined) return false;
+  if (port === undefined) return null;
   said.value = { kind: "sending" };
   const answer = await ask(call("POST", port, path, body), byBrowser);
-  const refused = answer instanceof Refusal;
-  said.value = refused ? { kind: "no", why: answer.reason } : { kind: "done" };
-  return !refused;
+  if (answer instanceof Refusal) {
+    said.value = { kind: "no", why: answer.reason };
+    return null;
+  }
+  said.value = { kind: "done" };
+  return answer;
+}
+
+/** The run that the last answer told of: the snapshot that has it may take a while. */
+const answered = signal<MeasuredRun | null>(null);
+
+async function measureNow(action: "start" | "stop"): Promise<void> {
+  const answer = await post("/v1/measured", { action }, measureSaid);
+  if (answer === null) return;
+  try {
+    const run = checkedAs(measured, JSON.parse(answer), "answer");
+    answered.value = run instanceof Refusal ? null : run;
+  } catch {
+    // The snapshots will tell.
+    answered.value = null;
+  }
 }
 
 // What was begun goes on while the page stands still: these follow the newest figures.
-const runs = computed(() => state.value.figures?.measured ?? []);
+const runs = computed(() => withAnswer(state.value.figures?.measured ?? [], answered.value));
 const running = computed(() => runs.value.find((run) => run.state === "running") ?? null);
 const elapsedMs = computed(() => state.value.figures?.elapsedMs ?? 0);
 
@@ -54,8 +75,7 @@ export function Measure() {
           data-action={now === null ? "start" : "stop"}
           disabled={figures.value === null || isLocked.value || said.kind === "sending"}
           onClick={() => {
-            const action = now === null ? "start" : "stop";
-            void post("/v1/measured", { action }, measureSaid);
+            void measureNow(now === null ? "start" : "stop");
           }}
         >
           {words(now === null ? "start" : "stop")}
@@ -154,7 +174,7 @@ export function MarkMenu() {
           // Characters as the collector counts them, not UTF-16 units.
           markMistake.value = text === "" || [...text].length > LONGEST_MARK;
           if (markMistake.value) markSaid.value = { kind: "none" };
-          else if (await post("/v1/mark", { text }, markSaid)) form.reset();
+          else if ((await post("/v1/mark", { text }, markSaid)) !== null) form.reset();
         }}
       >
         <label for="field-mark">{words("mark_label")}</label>

@@ -1,8 +1,9 @@
 // The robots of the window, and the clocks that stamps were taken with.
 
+import { Key } from "../chart/key";
 import { clip, count, durationText, elapsed, NOTHING } from "../format";
 import type { ClockReport, RobotView } from "../generated/wire";
-import { figures } from "../store";
+import { figures, tones } from "../store";
 import { figureWords } from "../words/figures";
 import { panelWords as words } from "../words/panels";
 import { explain, explainCell } from "./explain";
@@ -74,13 +75,12 @@ function Row({ of, lane, now }: { of: RobotView; lane: boolean; now: number }) {
   return (
     <tr data-testid="robot-row" data-robot={of.robot_id} data-lane={of.lane}>
       <th scope="row">
-        <bdi>{clip(of.robot_id, 40)}</bdi>
         {lane && (
-          <small class="quiet">
-            {" "}
-            <bdi>{of.lane}</bdi>
-          </small>
+          <span class="lane-key" title={of.lane}>
+            <Key tone={tones.value.get(of.lane) ?? 0} name="" />
+          </span>
         )}
+        <bdi>{clip(of.robot_id, 40)}</bdi>
       </th>
       <td class="figure" {...explainCell("rate")}>
         {of.rate_hz === null ? NOTHING : `${of.rate_hz.toFixed(1)}\u00a0Hz`}
@@ -140,7 +140,7 @@ function Clock({ of }: { of: ClockReport }) {
     <tr data-testid="clock-row" data-clock={of.id} data-exact={of.exact}>
       <th scope="row">
         <span class="used-for" data-explain="offset" data-more={`${of.id}: ${of.relation}`}>
-          {clip(of.used_for, 60)}
+          {usedFor(of)}
         </span>
       </th>
       <td class="figure" {...explainCell("offset", of.relation)}>
@@ -154,6 +154,14 @@ function Clock({ of }: { of: ClockReport }) {
       </td>
     </tr>
   );
+}
+
+/** What a clock stamps; of pages' clocks, which all stamp the same, whose it is. */
+function usedFor({ id, used_for }: ClockReport): string {
+  const [kind, name] = id.split(":");
+  return kind === "browser" && name !== undefined
+    ? clip(`${kind} ${name}`, 16)
+    : clip(used_for, 60);
 }
 
 /** Offset ± bound. Offsets of years (a wall clock's) say nothing but their bound. */

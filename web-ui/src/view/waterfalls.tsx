@@ -83,7 +83,7 @@ function Waiting() {
     <>
       <b>{words(figures.value === null ? "waiting_collector" : "waiting")}</b>
       <br />
-      {words("waiting_says")}
+      {words(figures.value === null ? "waiting_figures" : "waiting_says")}
     </>
   );
 }
@@ -94,7 +94,7 @@ export function Slowest() {
   return (
     <Panel id="slowest" title={words("slowest")} term="waterfall" picture={shown !== null}>
       {shown === null ? (
-        <p class="quiet empty">{words("no_message")}</p>
+        <p class="quiet empty">{words(figures.value === null ? "no_figures" : "no_message")}</p>
       ) : (
         <One message={shown} id="slowest" />
       )}
