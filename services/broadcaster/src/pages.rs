@@ -8,7 +8,7 @@ use anyhow::Context;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
@@ -17,9 +17,22 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Where pages are served.
 pub(crate) struct Pages {
-    runtime: Runtime,
+    handle: Handle,
+    /// Dropped, it ends.
+    threads: Threads,
     tasks: TaskTracker,
     bell: Bell,
+}
+
+/// A runtime that may be dropped on another one: it ends without being waited for.
+struct Threads(Option<Runtime>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Rings for all pages at once. Clones are the same bell.
@@ -60,7 +73,8 @@ impl Pages {
                 herald.heard.send_replace(());
             }
         });
-        Ok(Self { runtime, tasks: TaskTracker::new(), bell })
+        let handle = runtime.handle().clone();
+        Ok(Self { threads: Threads(Some(runtime)), handle, tasks: TaskTracker::new(), bell })
     }
 
     pub(crate) fn bell(&self) -> Bell {
@@ -69,7 +83,7 @@ impl Pages {
 
     /// Serves pages from any task.
     pub(crate) fn door(&self) -> Door {
-        Door { runtime: self.runtime.handle().clone(), tasks: self.tasks.clone() }
+        Door { runtime: self.handle.clone(), tasks: self.tasks.clone() }
     }
 
     /// Waits for the pages that leave now that the service ends, for a moment.
@@ -77,14 +91,14 @@ impl Pages {
         self.tasks.close();
         // Whoever doesn't read doesn't hear it either.
         let _all_left = tokio::time::timeout(FAREWELL, self.tasks.wait()).await;
-        self.runtime.shutdown_background();
+        drop(self.threads);
     }
 }
 
 /// The way in for a page.
 #[derive(Clone)]
 pub(crate) struct Door {
-    runtime: tokio::runtime::Handle,
+    runtime: Handle,
     tasks: TaskTracker,
 }
 
@@ -92,5 +106,39 @@ impl Door {
     /// Serves a page.
     pub(crate) fn enter(&self, page: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(page, &self.runtime);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each ring is heard by each page, also one that rings before the page waits for it.
+    #[tokio::test]
+    async fn all_pages_hear_the_bell() -> anyhow::Result<()> {
+        let pages = Pages::start()?;
+        let mut ears: Vec<_> = (0..1000).map(|_| pages.bell().listen()).collect();
+        for _ in 0..3 {
+            pages.bell().ring();
+            for ear in &mut ears {
+                tokio::time::timeout(Duration::from_secs(20), ear.changed()).await??;
+            }
+        }
+        pages.end().await;
+        Ok(())
+    }
+
+    /// As when the service can't listen: the threads end, and nothing panics.
+    #[tokio::test]
+    async fn pages_may_be_dropped_anywhere() -> anyhow::Result<()> {
+        let pages = Pages::start()?;
+        let (tell, told) = tokio::sync::oneshot::channel::<()>();
+        pages.door().enter(async move {
+            let _kept = tell;
+            std::future::pending::<()>().await;
+        });
+        drop(pages);
+        assert!(told.await.is_err(), "its page is still being served");
+        Ok(())
     }
 }
