@@ -7,13 +7,38 @@
 use anyhow::Context;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 /// How long pages may take to hear that the service ends.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// With more messages than one in such a time, several are written to a page at once: a screen shows
+/// none of them sooner, and a write costs as much as a message.
+const GATHER: Duration = Duration::from_millis(5);
+/// So many in a row are written one by one, as those of several lanes that come together.
+const BURST: u32 = 16;
+
+/// How often pages are woken: each time, up to a rate (a leaky bucket; ITU-T I.371's GCRA).
+struct Pace {
+    /// When the next one would be due, were all of them evenly spaced.
+    even: Instant,
+}
+
+impl Pace {
+    fn new(now: Instant) -> Self {
+        Self { even: now }
+    }
+
+    /// How long to wait before the next one.
+    fn next(&mut self, now: Instant) -> Duration {
+        let at = now.max(self.even.checked_sub(GATHER * BURST).unwrap_or(now));
+        self.even = self.even.max(at) + GATHER;
+        at - now
+    }
+}
 
 /// Where pages are served.
 pub(crate) struct Pages {
@@ -68,8 +93,13 @@ impl Pages {
         let bell = Bell { ring: Arc::default(), heard: watch::Sender::new(()) };
         let herald = bell.clone();
         runtime.spawn(async move {
+            let mut pace = Pace::new(Instant::now());
             loop {
                 herald.ring.notified().await;
+                let wait = pace.next(Instant::now());
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
                 herald.heard.send_replace(());
             }
         });
@@ -126,6 +156,31 @@ mod tests {
         }
         pages.end().await;
         Ok(())
+    }
+
+    /// Up to 200 messages a second none waits, nor do those that come together; of more, several are
+    /// written at once.
+    #[test]
+    fn only_a_lasting_rate_is_gathered() {
+        let begin = Instant::now();
+        let mut pace = Pace::new(begin);
+        let ms = Duration::from_millis;
+        for turn in 0..100 {
+            // Fifteen lanes, five times a second.
+            for _ in 0..15 {
+                assert_eq!(pace.next(begin + ms(200 * turn)), ms(0), "turn {turn}");
+            }
+        }
+        let mut now = begin + ms(60_000);
+        let mut rings = 0;
+        while now < begin + ms(61_000) {
+            let wait = pace.next(now);
+            assert!(wait <= GATHER, "{wait:?}");
+            // A message comes each ms, and one ring tells of all that came.
+            now += wait + ms(1);
+            rings += 1;
+        }
+        assert!((200..=200 + BURST + 2).contains(&rings), "{rings}");
     }
 
     /// As when the service can't listen: the threads end, and nothing panics.
