@@ -1,38 +1,17 @@
-// Whether a page's figures are those of the collector, and what traces.csv says. Pure.
-
-/** Columns of traces.csv that are needed. */
-const COLUMNS = ["outcome", "taken_ns", "total_ns"];
+// Whether a page's figures are those of the collector, and what records say. Pure.
 
 /**
- * Reads rows of traces.csv one by one: `next(line)` gives {taken, total} of a delivered message in
- * ns, null for another. Only cells of ours that hold quotes matter: one row may have several lines,
- * of which all but the first have too few cells, and are passed over.
+ * What a record of the collector says of a delivered message: when it was taken and how long it took
+ * to web_acked, in ns of the gateway's clock; null of any other record.
  *
- * @param {string} header
+ * @param {string} line
  */
-export function traceReader(header) {
-  const names = cells(header);
-  const [outcome, taken, total] = COLUMNS.map((name) => names.indexOf(name));
-  if ([outcome, taken, total].includes(-1)) {
-    throw new Error(`traces.csv lacks one of the columns ${COLUMNS.join(", ")}: ${header}`);
-  }
-  return (line) => {
-    const row = cells(line);
-    if (row.length !== names.length || row[outcome] !== "delivered") return null;
-    if (row[taken] === "" || row[total] === "") return null;
-    return { taken: Number(row[taken]), total: Number(row[total]) };
-  };
-}
-
-/** The cells of a line (RFC 4180). */
-export function cells(line) {
-  if (!line.includes('"')) return line.split(",");
-  const row = [];
-  const cell = /(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/gy;
-  for (const [, quoted, plain] of line.matchAll(cell)) {
-    row.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
-  }
-  return row;
+export function traceOf(line) {
+  if (!line.includes('"kind":"trace"')) return null;
+  const { outcome, stamps } = JSON.parse(line);
+  const own = Object.values(stamps).find((of) => of.taken !== undefined);
+  if (outcome !== "delivered" || own?.web_acked === undefined) return null;
+  return { taken: Number(own.taken), total: Number(BigInt(own.web_acked) - BigInt(own.taken)) };
 }
 
 /**
@@ -61,12 +40,18 @@ export function differences(shown, before, after) {
   return found;
 }
 
+/** Lanes whose account doesn't add up, in sentences. */
+export function unreconciled(lanes) {
+  return Object.entries(lanes)
+    .filter(([, ledger]) => ledger.reconciles !== true)
+    .map(([name, { notes }]) => `${name}: ${notes.join("; ")}`);
+}
+
 /** What of a report's accounts doesn't add up, in sentences. */
 export function faults(report) {
-  const found = [];
-  for (const { name, ledger } of report.lanes) {
-    if (ledger.reconciles !== true) found.push(`${name}: ${ledger.notes.join("; ")}`);
-  }
+  const found = unreconciled(
+    Object.fromEntries(report.lanes.map(({ name, ledger }) => [name, ledger])),
+  );
   for (const page of report.clients ?? []) {
     const { client, offered, frames_sent, frames_dropped, waiting } = page;
     if (offered !== frames_sent + frames_dropped + waiting) {

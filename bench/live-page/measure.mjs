@@ -15,10 +15,10 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { differences, faults } from "./accounts.mjs";
+import { differences, faults, unreconciled } from "./accounts.mjs";
 import { look, open } from "./browser.mjs";
 import { Feeds } from "./feeds.mjs";
-import { now, start, totalsOf } from "./pipeline.mjs";
+import { now, start } from "./pipeline.mjs";
 import { generator, quantile, shuffled, slope } from "./statistics.mjs";
 import { compared, judgePage, pagesTable, pageTable } from "./verdict.mjs";
 
@@ -134,28 +134,24 @@ async function manyPages(plan, pipeline, browser) {
     { name: "control", count: 0 },
     ...plan.counts.map((count) => ({ name: String(count), count })),
   ];
-  const stretches = [];
+  const cells = [];
   for (let block = 0; block < plan.blocks; block += 1) {
     for (const { name, count } of shuffled(conditions, random)) {
       await browser.show(pipeline.url, count);
       await sleep(SETTLE_S * 1000);
       const from = now();
       await sleep(plan.blockSeconds * 1000);
-      stretches.push({ block, name, from, to: now(), load: loadavg()[0] });
-      said(`block ${block + 1} of ${plan.blocks}: ${name} done`);
+      const to = now();
+      // What was taken last has to be recorded, and the collector tells after the turn.
+      await sleep(1000);
+      const totals = await pipeline.totals(from, to);
+      const [p50_us, p99_us] = [0.5, 0.99].map((share) => quantile(totals, share) / 1000);
+      cells.push({ block, name, n: totals.length, p50_us, p99_us, load: loadavg()[0] });
+      said(`block ${block + 1} of ${plan.blocks}: ${name}: p50 ${p50_us.toFixed(1)} us`);
     }
   }
-  const report = await pipeline.stop();
-  const totals = await totalsOf(plan.pipeline.out, stretches);
-  const cells = stretches.map(({ block, name, load }, index) => ({
-    block,
-    name,
-    load,
-    n: totals[index].length,
-    p50_us: quantile(totals[index], 0.5) / 1000,
-    p99_us: quantile(totals[index], 0.99) / 1000,
-  }));
-  const measured = { cells, faults: faults(report), clients: report.clients };
+  const { lanes } = await pipeline.status();
+  const measured = { cells, faults: unreconciled(lanes), lanes };
   const verdict = compared(cells, plan.counts.map(String));
   return { measured, verdict, text: pagesTable(plan, measured, verdict) };
 }
@@ -164,7 +160,10 @@ const plan = asked();
 await mkdir(plan.pipeline.out, { recursive: true });
 let [pipeline, browser] = [null, null];
 try {
-  pipeline = await start(plan.pipeline);
+  // In turns the collector is asked for its messages: it keeps those of two turns.
+  const turn = plan.blockSeconds + SETTLE_S + 5;
+  const keep = Math.ceil((2 * turn * plan.pipeline.rate) / plan.pipeline.lanes);
+  pipeline = await start({ ...plan.pipeline, keep: plan.what === "pages" ? keep : undefined });
   browser = plan.feeds
     ? new Feeds(pipeline.config)
     : await open({ nice: plan.nice, out: plan.pipeline.out });

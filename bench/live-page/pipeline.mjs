@@ -1,11 +1,10 @@
 // The real pipeline: `hopwatch up`, watched from outside.
 
 import { spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { traceReader } from "./accounts.mjs";
+import { traceOf } from "./accounts.mjs";
 
 const PATIENCE_MS = 60_000;
 
@@ -21,14 +20,21 @@ export function laneWords(lanes) {
   }).flat();
 }
 
-/** Starts it; `rate` is the messages a second of all lanes and robots together. */
-export async function start({ programs, out, rate, lanes, robots, aiMs }) {
+/**
+ * Starts it; `rate` is the messages a second of all lanes and robots together, `keep` how many of a lane
+ * the collector keeps in memory.
+ */
+export async function start({ programs, out, rate, lanes, robots, aiMs, keep }) {
   const each = rate / lanes / robots;
   const words = ["up", "--any-ports", "--page-port", "0", "--out", out, "--ai-ms", String(aiMs)];
   words.push("--robots", String(robots), "--rate", String(each), ...laneWords(lanes));
   const child = spawn(`${programs}/hopwatch`, words, {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, ROS_AUTOMATIC_DISCOVERY_RANGE: "LOCALHOST" },
+    env: {
+      ...process.env,
+      ROS_AUTOMATIC_DISCOVERY_RANGE: "LOCALHOST",
+      ...(keep === undefined ? {} : { HOPWATCH_COLLECTOR_KEEP_MESSAGES: String(keep) }),
+    },
   });
   const ended = new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
@@ -91,30 +97,27 @@ class Pipeline {
     return JSON.parse(report);
   }
 
-  /** Ends it, whatever it does. */
+  /** The totals (taken → web_acked) in ns of the messages that were taken within this time. */
+  async totals(from, to) {
+    const reply = await fetch(`http://127.0.0.1:${this.config.collector_port}/v1/dataset`);
+    if (!reply.ok) throw new Error(`the collector's /v1/dataset answered ${reply.status}`);
+    const totals = [];
+    for (const line of (await reply.text()).split("\n")) {
+      const trace = traceOf(line);
+      if (trace !== null && trace.taken >= from && trace.taken < to) totals.push(trace.total);
+    }
+    if (totals.length === 0) throw new Error("the collector has no message of this turn");
+    return totals;
+  }
+
+  /** Ends it, whatever it does, and without a report. */
   async abandon() {
     if (this.child.exitCode === null) {
+      this.child.kill("SIGINT");
+      await sleep(1000);
       this.child.kill("SIGINT");
       await Promise.race([this.ended, sleep(20_000)]);
       if (this.child.exitCode === null) this.child.kill("SIGKILL");
     }
   }
-}
-
-/** The totals (taken → web_acked) in ns of the messages that were taken in each stretch. */
-export async function totalsOf(out, stretches) {
-  const totals = stretches.map(() => []);
-  const lines = createInterface({ input: createReadStream(`${out}/traces.csv`) });
-  let read = null;
-  for await (const line of lines) {
-    if (read === null) {
-      read = traceReader(line);
-      continue;
-    }
-    const trace = read(line);
-    if (trace === null) continue;
-    const at = stretches.findIndex(({ from, to }) => trace.taken >= from && trace.taken < to);
-    if (at >= 0) totals[at].push(trace.total);
-  }
-  return totals;
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ackOf, cells, differences, faults, traceIdOf, traceReader } from "../accounts.mjs";
+import { ackOf, differences, faults, traceIdOf, traceOf, unreconciled } from "../accounts.mjs";
 import { laneWords } from "../pipeline.mjs";
 import {
   againstNoise,
@@ -65,15 +65,16 @@ test("the same seed draws the same order, and each item once", () => {
   assert.deepEqual(order(3).toSorted(), [1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("delivered messages are read from traces.csv", () => {
-  const read = traceReader("lane,outcome,detail,taken_ns,total_ns");
-  assert.deepEqual(read("a,delivered,,10,20"), { taken: 10, total: 20 });
-  assert.deepEqual(read('"a,""b""",delivered,,10,20'), { taken: 10, total: 20 });
-  assert.equal(read("a,ai timed_out,late,10,"), null);
-  assert.equal(read("a,delivered,,10,"), null);
-  assert.equal(read('rest of a text with a line break",1,2'), null);
-  assert.throws(() => traceReader("lane,outcome"), /taken_ns/);
-  assert.deepEqual(cells('a,"b,""c""",,d'), ["a", 'b,"c"', "", "d"]);
+test("delivered messages are read from records", () => {
+  const line = (outcome, stamps) =>
+    JSON.stringify({ source: "g", number: 1, kind: "trace", outcome, stamps });
+  const gateway = { taken: "9007199254740993", web_acked: "9007199254740999" };
+  const stamps = { robot: { published: "1" }, gateway };
+  assert.deepEqual(traceOf(line("delivered", stamps)), { taken: 9007199254740992, total: 6 });
+  assert.equal(traceOf(line("ai timed_out", stamps)), null);
+  assert.equal(traceOf(line("delivered", { gateway: { taken: "1" } })), null);
+  assert.equal(traceOf('{"source":"g","number":2,"kind":"census"}'), null);
+  assert.equal(traceOf(""), null);
 });
 
 test("a page's counts must lie between the collector's", () => {
@@ -92,6 +93,7 @@ test("a report's accounts must add up", () => {
   });
   assert.deepEqual(faults(report(true, 1)), []);
   assert.equal(faults(report(false, 2)).length, 2);
+  assert.deepEqual(unreconciled({ l: { reconciles: false, notes: ["n"] } }), ["l: n"]);
 });
 
 test("a page is judged by time, memory and truth", () => {

@@ -304,7 +304,7 @@ impl fmt::Display for Measured {
                 samples.get((samples.len() * part / 4).saturating_sub(1))
             {
                 let at = format!("  after {:.1} s", crate::measured::seconds(*at_ns));
-                writeln!(f, "{at:<28}{:>12}{:>22}", mib(*resident_bytes), mib(*socket_bytes))?;
+                writeln!(f, "{at:<28}{:>12}{:>25}", mib(*resident_bytes), mib(*socket_bytes))?;
             }
         }
         write!(

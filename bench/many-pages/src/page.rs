@@ -51,7 +51,7 @@ pub(crate) struct Seen {
     pub(crate) told_dropped: u64,
     /// Its connection was ended by the broadcaster.
     pub(crate) ended: bool,
-    waiting: Vec<(u64, Ns)>,
+    pub(crate) waiting: Vec<(u64, Ns)>,
 }
 
 #[derive(Deserialize)]
