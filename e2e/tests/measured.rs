@@ -99,13 +99,17 @@ fn a_measured_run_holds_what_was_taken_between_start_and_stop() {
     let report: Report = serde_json::from_str(&json).unwrap();
     assert_eq!(report.lanes.len(), 2, "BEST_EFFORT and RELIABLE");
     for lane in &report.lanes {
-        let n = own.iter().filter(|row| row.text("lane") == lane.name).count();
+        let of_lane = own.iter().filter(|row| row.text("lane") == lane.name);
+        let numbers: BTreeSet<i64> = of_lane.map(|row| row.ns("publication_sequence")).collect();
+        let n = numbers.len();
+        let delivered = u64::try_from(n).unwrap();
         lane.ledger.adds_up();
-        assert_eq!(
-            (lane.classes["total"].n, lane.ledger.delivered),
-            (n, u64::try_from(n).unwrap())
-        );
-        assert_eq!((lane.ledger.published, lane.ledger.duplicates), (u64::try_from(n).unwrap(), 0));
+        assert_eq!((lane.classes["total"].n, lane.ledger.delivered), (n, delivered));
+        // BEST_EFFORT loses some on a busy machine: each is a number that is missing in between.
+        let span = numbers.last().unwrap() - numbers.first().unwrap() + 1;
+        assert_eq!(lane.ledger.published, u64::try_from(span).unwrap(), "{:?}", lane.ledger);
+        assert_eq!(lane.ledger.lost_in_ros, lane.ledger.published - delivered);
+        assert_eq!(lane.ledger.duplicates, 0);
         assert_eq!(lane.legs["schedule"].n, n, "the schedule is known");
     }
     let ledger = &value["lanes"][0]["ledger"];
