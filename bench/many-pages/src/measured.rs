@@ -294,7 +294,7 @@ impl fmt::Display for Measured {
         }
         writeln!(
             f,
-            "\n{:<28}{:>12}{:>22}",
+            "\n{:<28}{:>12}{:>25}",
             "the broadcaster", "resident", "sockets' in the kernel"
         )?;
         writeln!(f, "{:<28}{:>12}", "  without pages", mib(self.memory.idle_bytes))?;
