@@ -113,6 +113,13 @@ impl GlassTracker {
         (raw.saturating_sub(hi).saturating_sub(step), raw.saturating_sub(lo).saturating_add(step))
     }
 
+    /// The same for some browsers alone.
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+        let of = self.offsets.iter().filter(|(client, _)| wanted(client));
+        Self { offsets: of.map(|(client, offset)| (client.clone(), offset.clone())).collect() }
+    }
+
     /// How many epochs a browser's clock has had: more than one means that it stepped.
     pub fn epochs(&self) -> impl Iterator<Item = (&str, u32)> {
         self.offsets.iter().map(|(client, offset)| (client.as_str(), offset.epochs()))

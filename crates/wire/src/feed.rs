@@ -195,7 +195,7 @@ pub enum Part {
         /// By name.
         clocks: Vec<ClockReport>,
     },
-    /// What is said on the window.
+    /// What is said on the window alone, its losses included; of the whole run, as its report will.
     Verdict {
         /// On replacing HTTP.
         verdict: Verdict,
@@ -268,7 +268,7 @@ pub struct RobotView {
     pub lane: String,
     /// The robot.
     pub robot_id: String,
-    /// What it says it has published here since its start; `null`: it doesn't tell.
+    /// What it says it has published here, in all its starts; `null`: it doesn't tell.
     pub published: Option<u64>,
     /// Messages of the window.
     pub taken: usize,
@@ -374,7 +374,7 @@ pub struct LaneView {
     pub findings: Vec<Finding>,
 }
 
-/// How many messages got to see a page.
+/// How many messages were seen on a page, of those whose acknowledgements must have come by now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, TS)]
 pub struct GlassCounts {
     /// Delivered messages that are looked at.

@@ -1,7 +1,7 @@
 //! A lane's latency over time, in bins: pure, the page draws it.
 
 use crate::samples::{Axis, Sample};
-use hopwatch_model::Ns;
+use hopwatch_model::{Ns, Outcome};
 use hopwatch_stats::quantile;
 use hopwatch_wire::feed::{Bin, CourseView, Window};
 use std::collections::BTreeMap;
@@ -77,6 +77,10 @@ struct Filling {
 impl Filling {
     fn add(&mut self, sample: &Sample) {
         let Some(times) = sample.times else {
+            // One that can't be split is a defect, and told as such; it was not lost.
+            if sample.outcome == Outcome::Delivered {
+                return;
+            }
             *self.lost.entry(sample.outcome.to_string()).or_default() += 1;
             return;
         };
@@ -112,17 +116,19 @@ impl Filling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::tests::trace;
-    use crate::samples::{Samples, Times};
-    use hopwatch_model::{Failure, Outcome, Stage};
+    use crate::samples::tests::{axis, trace};
+    use crate::samples::{Arrival, Samples, Times};
+    use hopwatch_model::{Failure, Stage};
 
     const MS: Ns = 1_000_000;
+    /// Of the collector, on the gateway's clock.
+    const START: Ns = 100_000_000_000;
 
     #[test]
     fn messages_lie_in_the_bins_of_their_takes() {
-        let (mut axis, mut samples) = (Axis::default(), Samples::default());
+        let (mut axis, mut samples) = (axis("gateway"), Samples::default());
         for number in 0..100_i64 {
-            let taken = number * 100 * MS;
+            let taken = START + number * 100 * MS;
             let mut trace = trace(u64::try_from(number).unwrap(), taken, "r");
             let total = (number + 1) * MS;
             let times = Times { ai: total - 3, transport: 2, overhead: 1, total };
@@ -130,7 +136,8 @@ mod tests {
                 trace.outcome = Outcome::ServiceFailed(Stage::Ai, Failure::TimedOut);
             }
             let whole = trace.outcome == Outcome::Delivered;
-            samples.push(&trace, whole.then_some(times), taken, &mut axis);
+            let arrival = Arrival::At(taken - START);
+            samples.push(&trace, whole.then_some(times), arrival, &mut axis);
         }
         let view = samples.since(Ns::MIN);
         let lost = [(-1, 0), (2_300, 2), (2_400, 1)];
@@ -147,14 +154,22 @@ mod tests {
         let told = BTreeMap::from([("ai timed_out".to_owned(), 1), ("lost_in_ros".to_owned(), 3)]);
         assert_eq!(bin.lost, told);
         assert_eq!(bins.iter().map(|bin| bin.n).sum::<usize>(), 90);
+        // One that can't be split was delivered all the same.
+        let mut samples = Samples::default();
+        samples.push(&trace(1, START, "r"), None, Arrival::At(0), &mut axis);
+        let view = samples.since(Ns::MIN);
+        let bins = course("lane", 1_000, view.iter(), &axis, std::iter::empty());
+        assert!(bins[0].bins[0].lost.is_empty(), "{bins:?}");
     }
 
     #[test]
     fn chunks_stay_where_they_are_however_far_the_window_moves() {
-        let (mut axis, mut samples) = (Axis::default(), Samples::default());
+        let (mut axis, mut samples) = (axis("gateway"), Samples::default());
         for second in -40..40_i64 {
-            let taken = second * 1_000 * MS;
-            samples.push(&trace(1, taken, "r"), None, taken, &mut axis);
+            let taken = START + second * 1_000 * MS;
+            let mut trace = trace(1, taken, "r");
+            trace.outcome = Outcome::QueueDropped;
+            samples.push(&trace, None, Arrival::At(taken - START), &mut axis);
         }
         let view = samples.since(Ns::MIN);
         let all = course("lane", 1_000, view.iter(), &axis, std::iter::empty());

@@ -9,8 +9,8 @@ use hopwatch_analysis::{Budget, GlassTracker, LaneInfo};
 use hopwatch_clocksync::EXPIRY_NS;
 use hopwatch_model::{Census, ClockId, Hop, Ledger, Ns, PeerExchange, Probe, Trace, TraceId};
 use hopwatch_wire::feed::{EventView, MeasuredRun, RunState, Watch};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, MutexGuard};
 
 /// Messages that the page lists as the slowest.
 pub(crate) const SLOWEST: usize = 10;
@@ -18,6 +18,9 @@ pub(crate) const SLOWEST: usize = 10;
 const EVENTS: usize = 50;
 /// A record comes that much after the take at most, but for a gateway that could not tell: in ns.
 const LATE: Ns = 60_000_000_000;
+
+/// Messages before and after one that its clocks are related by.
+const AROUND: usize = 200;
 
 /// Answers of clock responders that a snapshot looks at, but for the last few of each.
 pub(crate) const PEERS: usize = 5_000;
@@ -43,6 +46,8 @@ pub(crate) struct Gathered {
     pub(crate) axis: Axis,
     pub(crate) lanes: Vec<GatheredLane>,
     pub(crate) acks: Vec<Ack>,
+    /// Older acknowledgements are no longer kept.
+    pub(crate) acks_full: bool,
     pub(crate) tracker: GlassTracker,
     pub(crate) peers: Vec<PeerExchange>,
     pub(crate) probes: Vec<Probe>,
@@ -72,8 +77,45 @@ impl GatheredLane {
 }
 
 impl Gathered {
-    /// Copies what `watch` looks at.
-    pub(crate) fn of(store: &Store, watch: Watch, settings: Settings) -> Self {
+    /// Copies what `watch` looks at. `store` is locked twice, for as long as copying takes: what is
+    /// to be found by looking at everything is looked for in between.
+    pub(crate) fn of<'s>(
+        store: impl Fn() -> MutexGuard<'s, Store>,
+        watch: Watch,
+        settings: Settings,
+    ) -> Self {
+        let mut gathered = Self::copy(&store(), watch, settings);
+        let from_ms = gathered.start_ms();
+        let robot = gathered.watch.robot.as_deref();
+        let slowest: Vec<Vec<TraceId>> = gathered
+            .lanes
+            .iter()
+            .map(|lane| {
+                let whose = lane.samples.robots.whose(robot);
+                slowest_of(&lane.samples, whose, &gathered.axis, from_ms)
+            })
+            .collect();
+        let store = store();
+        for (lane, ids) in gathered.lanes.iter_mut().zip(slowest) {
+            let kept = store.lanes.get(&lane.info.name);
+            let found = |id| kept.and_then(|lane| lane.message(id)).map(Arc::clone);
+            lane.slowest = ids.into_iter().filter_map(found).collect();
+        }
+        let ids: HashSet<TraceId> = gathered
+            .lanes
+            .iter()
+            .flat_map(|lane| lane.newest.iter().chain(&lane.slowest))
+            .map(|trace| trace.id)
+            .collect();
+        let acks = store.acks().filter(|(ack, _)| ids.contains(&ack.id));
+        gathered.acks = acks.cloned().collect();
+        let clients: HashSet<&str> =
+            gathered.acks.iter().map(|(ack, _)| ack.client.as_str()).collect();
+        gathered.tracker = store.tracker.only(|client| clients.contains(client));
+        gathered
+    }
+
+    fn copy(store: &Store, watch: Watch, settings: Settings) -> Self {
         let now = store.started.elapsed();
         let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         let from_ms = reach_ms(watch.window).map(|reach| now_ms - reach);
@@ -82,12 +124,6 @@ impl Gathered {
             .values()
             .map(|lane| gathered_lane(lane, &watch, from_ms, &store.axis, settings))
             .collect();
-        let ids: BTreeSet<TraceId> = lanes
-            .iter()
-            .flat_map(|lane| lane.newest.iter().chain(&lane.slowest))
-            .map(|trace| trace.id)
-            .collect();
-        let acks = store.acks().filter(|(ack, _)| ids.contains(&ack.id));
         let traces = lanes.iter().flat_map(|lane| &lane.newest).map(|trace| &**trace);
         let peers = peers_near(traces, store.peers()).into_iter().cloned().collect();
         Self {
@@ -96,8 +132,9 @@ impl Gathered {
             now_ms,
             clients: store.clients(),
             settings,
-            acks: acks.take(2 * settings.newest).cloned().collect(),
-            tracker: store.tracker.clone(),
+            acks: Vec::new(),
+            acks_full: store.acks_full(),
+            tracker: GlassTracker::new(),
             peers,
             probes: store.probes().take(settings.newest).cloned().collect(),
             events: store.events.iter().rev().take(EVENTS).map(Happened::view).collect(),
@@ -106,6 +143,38 @@ impl Gathered {
             watch,
             lanes,
         }
+    }
+
+    /// Where the window begins, in ms since the collector's start.
+    pub(crate) fn start_ms(&self) -> i64 {
+        reach_ms(self.watch.window).map_or(i64::MIN, |reach| self.now_ms - reach)
+    }
+}
+
+/// What one message is told by.
+pub(crate) struct GatheredMessage {
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) around: Vec<Arc<Trace>>,
+    pub(crate) peers: Vec<PeerExchange>,
+    pub(crate) acks: Vec<Ack>,
+    pub(crate) census: Vec<Census>,
+    pub(crate) axis: Axis,
+}
+
+impl GatheredMessage {
+    /// Copies it, if it is kept.
+    pub(crate) fn of(store: &Store, id: TraceId) -> Option<Self> {
+        let lane = store.lane_of(id)?;
+        let around = lane.around(id, AROUND)?;
+        let traces = around.iter().map(|trace| &**trace);
+        Some(Self {
+            trace: Arc::clone(lane.message(id)?),
+            peers: peers_near(traces, store.peers()).into_iter().cloned().collect(),
+            around,
+            acks: store.acks().filter(|(ack, _)| ack.id == id).cloned().collect(),
+            census: lane.ledger.census().cloned().collect(),
+            axis: store.axis.clone(),
+        })
     }
 }
 
@@ -130,14 +199,6 @@ fn gathered_lane(
     let near = lane.newest().take_while(|trace| axis.at_ms(trace) >= far);
     let newest: Vec<Arc<Trace>> =
         near.filter(is_watched).take(settings.newest).map(Arc::clone).collect();
-    let slowest = slowest_of(&samples, samples.robots.whose(watch.robot.as_deref()), axis, from_ms);
-    let slowest = match slowest.len() {
-        0 => Vec::new(),
-        n => {
-            let of_these = lane.newest().filter(|trace| slowest.contains(&trace.id));
-            of_these.take(n).map(Arc::clone).collect()
-        }
-    };
     let mut published: BTreeMap<String, u64> = BTreeMap::new();
     for census in lane.ledger.instances() {
         *published.entry(census.robot_id.clone()).or_default() += census.published;
@@ -150,12 +211,12 @@ fn gathered_lane(
         ros_lost: lane.ros_lost.iter().filter(|(at, _)| *at >= from_ms).copied().collect(),
         samples,
         newest,
-        slowest,
+        slowest: Vec::new(),
     }
 }
 
 /// The ids of the slowest messages of the window that went the whole way.
-fn slowest_of(samples: &View, whose: Whose, axis: &Axis, from_ms: i64) -> BTreeSet<TraceId> {
+fn slowest_of(samples: &View, whose: Whose, axis: &Axis, from_ms: i64) -> Vec<TraceId> {
     let mut slowest: BTreeSet<(Ns, TraceId)> = BTreeSet::new();
     for sample in samples.iter() {
         let Some(Times { total, .. }) = sample.times else { continue };

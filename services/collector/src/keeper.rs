@@ -45,6 +45,7 @@ impl Keeper {
         let archive = opened.map_err(refused_if_of_the_file)?;
         let mut store = Store::new(keep, archive.run_id().to_owned());
         let read = Reader::open(path).map_err(refused_if_of_the_file)?;
+        store.begin_reading();
         let mut lines = 0_u64;
         read.by_arrival(|line| {
             lines += 1;
@@ -58,7 +59,7 @@ impl Keeper {
         if lines > 0 {
             tracing::info!(records = lines, run = archive.run_id(), "goes on with a run");
         }
-        store.begin_looking();
+        store.end_reading();
         let state = State { archive: Some(archive), failing: false, waiting: Vec::new() };
         Ok((Self { path: path.to_owned(), state: Mutex::new(state) }, store))
     }

@@ -2,14 +2,15 @@
 
 use crate::Shared;
 use crate::board::Board;
-use crate::gather::{Gathered, Settings};
-use crate::snapshot::one;
+use crate::gather::{Gathered, GatheredMessage, Settings};
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hopwatch_wire::feed::{FromViewer, Live, Watch};
+use bytes::Bytes;
+use hopwatch_wire::feed::{FromViewer, Live, Snapshot, Watch};
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,41 +18,67 @@ use tokio::sync::watch;
 
 /// A page that takes nothing for so long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Making snapshots takes at most this part of the time: pages must not disturb what is measured.
+/// A page that nothing is sent to is asked for a sign of life that often, and is gone when it gives
+/// none until the next time but one: a host that was suspended doesn't say that it leaves.
+const SIGN: Duration = Duration::from_secs(30);
+/// Making the snapshots of one board takes at most this part of the time, and all boards together
+/// half of one processor: pages must not disturb what is measured.
 const SHARE: u32 = 5;
-/// The nice value of the thread that makes them, for the same reason.
+/// The nice value of the thread that makes them, for the same reason. While it holds the store,
+/// which it copies from, records wait; they aren't measured, and senders keep them.
 const NICE: i32 = 10;
+/// How often is looked for what was lost.
+const LOOK: Duration = Duration::from_millis(500);
+/// A page may choose something else that often.
+const CHOOSING: Duration = Duration::from_millis(200);
 /// Longer frames of a page are refused, in bytes.
 const LONGEST: usize = 1 << 10;
 
 /// What is watched. Each page reads its board when it is ready for it, so that a slow page gets
 /// fewer frames, of more changes, and holds up nobody.
 pub(crate) struct Boards {
-    watched: Mutex<BTreeMap<Watch, watch::Sender<Arc<Board>>>>,
+    watched: Mutex<BTreeMap<Watch, Watched>>,
     wake: SyncSender<()>,
 }
 
+struct Watched {
+    board: watch::Sender<Arc<Board>>,
+    /// When the next snapshot is made.
+    due: Instant,
+}
+
 impl Boards {
-    fn watched(&self) -> MutexGuard<'_, BTreeMap<Watch, watch::Sender<Arc<Board>>>> {
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<Watch, Watched>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn subscribe(&self, watch: Watch) -> watch::Receiver<Arc<Board>> {
         let mut watched = self.watched();
-        let board = watched.entry(watch).or_insert_with(|| watch::channel(Arc::default()).0);
-        let receiver = board.subscribe();
-        if board.borrow().is_blank() {
+        let new = || Watched { board: watch::channel(Arc::default()).0, due: Instant::now() };
+        let of = watched.entry(watch).or_insert_with(new);
+        let receiver = of.board.subscribe();
+        if of.board.borrow().is_blank() {
             // Full: it was woken already.
             let _woken = self.wake.try_send(());
         }
         receiver
     }
 
-    /// Forgets what nobody watches any more, and tells the rest.
-    fn still_watched(&self) -> Vec<Watch> {
+    /// What is due first, and when; what nobody watches any more is forgotten.
+    fn next(&self) -> Option<(Watch, Instant)> {
         let mut watched = self.watched();
-        watched.retain(|_, board| board.receiver_count() > 0);
-        watched.keys().cloned().collect()
+        watched.retain(|_, of| of.board.receiver_count() > 0);
+        let first = watched.iter().min_by_key(|(_, of)| of.due)?;
+        Some((first.0.clone(), first.1.due))
+    }
+
+    fn put(&self, watch: &Watch, snapshot: Option<Snapshot>, due: Instant) {
+        if let Some(of) = self.watched().get_mut(watch) {
+            of.due = due;
+            if let Some(snapshot) = snapshot {
+                of.board.send_modify(|board| *board = Arc::new(board.after(snapshot)));
+            }
+        }
     }
 }
 
@@ -73,24 +100,44 @@ fn make(shared: &Shared, boards: &Boards, woken: &Receiver<()>) {
     if let Err(error) = rustix::process::setpriority_process(own, NICE) {
         tracing::debug!("snapshots are made at the usual priority: {error}");
     }
-    let settings = Settings { newest: shared.config.window, budget: shared.budget };
     let pause = Duration::from_secs_f64(1.0 / shared.config.snapshots_hz);
+    let mut look = Instant::now();
     while !shared.shutdown.has_begun() {
         let begun = Instant::now();
-        shared.store().look_for_losses();
-        for watch in boards.still_watched() {
-            let gathered = Gathered::of(&shared.store(), watch.clone(), settings);
-            let snapshot = gathered.snapshot();
-            if let Some(board) = boards.watched().get(&watch) {
-                board.send_modify(|board| *board = Arc::new(board.after(snapshot)));
+        if begun >= look {
+            look = begun + LOOK;
+            let lanes = shared.store().lane_names();
+            // One by one: records come in between.
+            for lane in lanes {
+                shared.store().look_for_losses(&lane);
             }
         }
-        let took = begun.elapsed();
-        let rest = pause.max(took.saturating_mul(SHARE)).saturating_sub(took);
+        let next = boards.next();
+        let until = next.as_ref().map_or(look, |(_, due)| (*due).min(look));
+        let rest = match next {
+            Some((watch, due)) if due <= begun => {
+                let snapshot = snapshot(shared, &watch);
+                let took = begun.elapsed();
+                boards.put(&watch, snapshot, begun + pause.max(took.saturating_mul(SHARE)));
+                // Whatever anybody wakes it for.
+                std::thread::sleep(took);
+                continue;
+            }
+            _ => until.saturating_duration_since(begun),
+        };
         if woken.recv_timeout(rest) == Err(RecvTimeoutError::Disconnected) {
             return;
         }
     }
+}
+
+/// `None`: something in it could not be worked with, which is told; the next one may be.
+fn snapshot(shared: &Shared, watch: &Watch) -> Option<Snapshot> {
+    let settings = Settings { newest: shared.config.window, budget: shared.budget };
+    let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        Gathered::of(|| shared.store(), watch.clone(), settings).snapshot()
+    }));
+    made.inspect_err(|_| tracing::error!(?watch, "a snapshot for the live page failed")).ok()
 }
 
 /// `GET /v1/live`.
@@ -139,15 +186,17 @@ impl Showing {
     }
 }
 
-async fn serve(mut socket: WebSocket, boards: &Boards, shared: &Shared) {
+async fn serve(mut socket: WebSocket, boards: &Boards, shared: &Arc<Shared>) {
     let mut showing = Showing::Board(boards.subscribe(Watch::default()), None);
+    let mut heard = Instant::now();
     loop {
-        let text = tokio::select! {
+        let message = tokio::select! {
             frame = showing.frame() => match frame {
-                Some(frame) => frame,
+                Some(frame) => Message::Text(frame.into()),
                 None => return,
             },
             frame = socket.recv() => {
+                heard = Instant::now();
                 let asked = match frame {
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                     Some(Ok(Message::Text(text))) => serde_json::from_str(&text),
@@ -155,6 +204,7 @@ async fn serve(mut socket: WebSocket, boards: &Boards, shared: &Shared) {
                 };
                 match asked {
                     Ok(FromViewer::Watch(watch)) => {
+                        tokio::time::sleep(CHOOSING).await;
                         showing = Showing::Board(boards.subscribe(watch), None);
                         continue;
                     }
@@ -162,23 +212,36 @@ async fn serve(mut socket: WebSocket, boards: &Boards, shared: &Shared) {
                         showing = Showing::Nothing;
                         continue;
                     }
-                    Ok(FromViewer::Message { trace_id }) => answer(shared, trace_id),
+                    Ok(FromViewer::Message { trace_id }) => {
+                        Message::Text(answer(shared, trace_id).await.into())
+                    }
                     // Whoever says something else is no page of this version.
                     Err(_) => return,
                 }
             }
+            () = tokio::time::sleep(SIGN) => {
+                if heard.elapsed() > 2 * SIGN {
+                    return;
+                }
+                Message::Ping(Bytes::new())
+            }
             () = shared.shutdown.begun() => return,
         };
-        let sent = tokio::time::timeout(PATIENCE, socket.send(Message::Text(text.into())));
+        let sent = tokio::time::timeout(PATIENCE, socket.send(message));
         if !matches!(sent.await, Ok(Ok(()))) {
             return;
         }
     }
 }
 
-fn answer(shared: &Shared, trace_id: String) -> String {
-    let id = trace_id.parse().ok();
-    let message = id.and_then(|id| one(&shared.store(), id)).map(Box::new);
+/// One at a time for each page: the next question waits.
+async fn answer(shared: &Arc<Shared>, trace_id: String) -> String {
+    let (shared, id) = (Arc::clone(shared), trace_id.parse().ok());
+    let looking = tokio::task::spawn_blocking(move || {
+        let gathered = GatheredMessage::of(&shared.store(), id?)?;
+        Some(Box::new(gathered.view()))
+    });
+    let message = looking.await.ok().flatten();
     serde_json::to_string(&Live::Message { trace_id, message }).unwrap_or_default()
 }
 

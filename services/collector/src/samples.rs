@@ -1,7 +1,7 @@
 //! What remains of each message of a lane in memory: enough for the figures of a long time.
 
 use hopwatch_analysis::Decomposition;
-use hopwatch_model::{Class, Hop, Ns, Outcome, Trace, TraceId};
+use hopwatch_model::{Class, ClockId, Hop, Ns, Outcome, Stamp, Trace, TraceId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ const PIECE: usize = 4096;
 const OTHER: u16 = u16::MAX;
 /// A clock is placed anew only when it is off by more: what is shown must not shake.
 const SHAKE: Ns = 50_000_000;
+/// The shortest way of a record is looked for during so long: clocks drift apart.
+const STRETCH: Ns = 300_000_000_000;
 const MS: Ns = 1_000_000;
 
 /// One message that was taken.
@@ -47,41 +49,95 @@ impl Times {
     }
 }
 
-/// Where the gateways' clocks lie on the collector's.
+/// Where the gateways' clocks lie on the collector's: which messages are of a window, and where they
+/// stand in a chart. No duration is made of it.
 ///
-/// A record comes some time after the take: how long is at least nothing, so the shortest one seen
-/// is taken for nothing. It is for the axis of a chart, which it may shift by the gateway's own
-/// collecting of records; no figure is made of it.
-#[derive(Clone, Debug, Default)]
+/// The collector's own clock is known. On another one, a record comes some time after its message has
+/// ended; that is at least nothing, so the shortest of the last minutes is taken for nothing. What an
+/// earlier start of the collector was told came at no time that is known: there the wall clocks of
+/// both hosts have the word.
+#[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    names: HashMap<String, u16>,
-    ahead: Vec<Ns>,
+    own: ClockId,
+    /// The collector's start, on its clock and on its wall clock.
+    started: Started,
+    names: HashMap<ClockId, u16>,
+    clocks: Vec<Placed>,
+}
+
+/// When the collector started, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Started {
+    pub(crate) mono: Ns,
+    pub(crate) wall: Ns,
+}
+
+/// How a message came to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Just now, in ns since the collector's start.
+    At(Ns),
+    /// To an earlier start.
+    Before,
+}
+
+impl Arrival {
+    fn ns(self) -> Ns {
+        match self {
+            Self::At(ns) => ns,
+            Self::Before => 0,
+        }
+    }
+}
+
+/// By how much the collector's time since its start is ahead of a clock, in ns.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    ahead: Ns,
+    is_exact: bool,
+    /// The least of this stretch and of the one before.
+    least: [Ns; 2],
+    since: Ns,
 }
 
 impl Axis {
-    fn observe(&mut self, clock: &str, taken: Ns, arrived: Ns) -> u16 {
-        let ahead = arrived.saturating_sub(taken);
-        if let Some(index) = self.names.get(clock) {
-            let known = &mut self.ahead[usize::from(*index)];
-            if ahead < known.saturating_sub(SHAKE) {
-                *known = ahead;
+    pub(crate) fn new(own: ClockId, started: Started) -> Self {
+        Self { own, started, names: HashMap::new(), clocks: Vec::new() }
+    }
+
+    fn observe(&mut self, trace: &Trace, taken: &Stamp, arrival: Arrival) -> u16 {
+        let number = self.names.get(&taken.clock).copied();
+        let index = number.unwrap_or_else(|| self.place(trace, taken));
+        if let (Arrival::At(now), Some(placed)) = (arrival, self.clocks.get_mut(usize::from(index)))
+        {
+            let ended = trace.stamps.get(Hop::WebAcked).filter(|ended| ended.clock == taken.clock);
+            if let Some(ended) = ended.filter(|_| !placed.is_exact) {
+                placed.observe(now.saturating_sub(ended.ns), now);
             }
-            return *index;
         }
+        index
+    }
+
+    fn place(&mut self, trace: &Trace, taken: &Stamp) -> u16 {
         // More clocks than that are no gateways'.
-        let index = u16::try_from(self.ahead.len().min(usize::from(OTHER) - 1)).unwrap_or(0);
-        if usize::from(index) == self.ahead.len() {
-            self.ahead.push(ahead);
-            self.names.insert(clock.to_owned(), index);
-        }
+        let index = u16::try_from(self.clocks.len()).ok().filter(|index| *index < OTHER);
+        let Some(index) = index else { return OTHER };
+        let is_exact = taken.clock == self.own;
+        let ahead = match trace.wall_offset_ns {
+            _ if is_exact => self.started.mono.saturating_neg(),
+            Some(offset) => offset.saturating_sub(self.started.wall),
+            None => taken.ns.saturating_neg(),
+        };
+        self.clocks.push(Placed { ahead, is_exact, least: [Ns::MAX; 2], since: 0 });
+        self.names.insert(taken.clock.clone(), index);
         index
     }
 
     /// When a message was taken, in ms since the collector's start; before it: negative.
     pub(crate) fn at_ms(&self, trace: &Trace) -> i64 {
         let Some(taken) = trace.stamps.get(Hop::Taken) else { return 0 };
-        let ahead = self.names.get(taken.clock.as_str()).map(|i| self.ahead[usize::from(*i)]);
-        taken.ns.saturating_add(ahead.unwrap_or(0)).div_euclid(MS)
+        let index = self.names.get(&taken.clock).copied().unwrap_or(OTHER);
+        self.since_start(index, taken.ns).div_euclid(MS)
     }
 
     /// The same of a sample.
@@ -91,8 +147,26 @@ impl Axis {
 
     /// The same in ns.
     pub(crate) fn ns(&self, sample: &Sample) -> Ns {
-        let ahead = self.ahead.get(usize::from(sample.clock)).copied().unwrap_or(0);
-        sample.taken.saturating_add(ahead)
+        self.since_start(sample.clock, sample.taken)
+    }
+
+    fn since_start(&self, clock: u16, ns: Ns) -> Ns {
+        let placed = self.clocks.get(usize::from(clock));
+        ns.saturating_add(placed.map_or(0, |placed| placed.ahead))
+    }
+}
+
+impl Placed {
+    fn observe(&mut self, ahead: Ns, now: Ns) {
+        if now.saturating_sub(self.since) > STRETCH {
+            self.least = [Ns::MAX, self.least[0]];
+            self.since = now;
+        }
+        self.least[0] = self.least[0].min(ahead);
+        let least = self.least[0].min(self.least[1]);
+        if (least.saturating_sub(self.ahead)).saturating_abs() > SHAKE {
+            self.ahead = least;
+        }
     }
 }
 
@@ -151,16 +225,17 @@ impl Samples {
         self.full.len() * PIECE + self.open.len()
     }
 
-    /// Takes a message in that came at `arrived`, in ns since the collector's start.
+    /// Takes a message in.
     pub(crate) fn push(
         &mut self,
         trace: &Trace,
         times: Option<Times>,
-        arrived: Ns,
+        arrival: Arrival,
         axis: &mut Axis,
     ) {
         let Some(taken) = trace.stamps.get(Hop::Taken) else { return };
-        let clock = axis.observe(taken.clock.as_str(), taken.ns, arrived);
+        let clock = axis.observe(trace, taken, arrival);
+        let arrived = arrival.ns();
         let robot = self.robot(&trace.robot_id);
         let (id, outcome) = (trace.id, trace.outcome);
         self.open.push(Sample { id, arrived, taken: taken.ns, clock, robot, outcome, times });
@@ -235,30 +310,71 @@ pub(crate) mod tests {
 
     const S: Ns = 1_000_000_000;
 
+    pub(crate) fn axis(own: &str) -> Axis {
+        Axis::new(ClockId::new(own), Started { mono: 100 * S, wall: 5_000 * S })
+    }
+
+    /// A message that was taken on a gateway's clock and had ended 0.1 s later.
+    fn ended(number: u64, taken: Ns) -> Trace {
+        let mut trace = trace(number, taken, "r");
+        trace.stamps.set(Hop::WebAcked, &ClockId::new("gateway"), taken + S / 10);
+        trace
+    }
+
+    fn seconds(axis: &Axis, samples: &Samples) -> Vec<f64> {
+        let at = samples.since(Ns::MIN);
+        #[expect(clippy::cast_precision_loss, reason = "small")]
+        at.iter().map(|sample| axis.of(sample) as f64 / 1e3).collect()
+    }
+
     #[test]
-    fn a_take_lies_where_the_quickest_record_says() {
-        let (mut axis, mut samples) = (Axis::default(), Samples::default());
-        // The gateway's clock is 100 s ahead; records come 0.3 s late, but for one.
-        for (number, late) in [(0, 300), (1, 200), (2, 1_500), (3, 300)] {
-            let taken = (100 + number) * S;
-            let arrived = number * S + late * MS;
-            let number = u64::try_from(number).unwrap();
-            samples.push(&trace(number, taken, "r"), None, arrived, &mut axis);
+    fn on_the_own_clock_a_take_lies_where_it_was() {
+        let (mut axis, mut samples) = (axis("gateway"), Samples::default());
+        for (taken, late) in [(101, 3), (102, 9), (99, 1)] {
+            let arrival = Arrival::At((taken + late - 100) * S);
+            samples.push(&ended(1, taken * S), None, arrival, &mut axis);
         }
-        let view = samples.since(Ns::MIN);
-        let at: Vec<i64> = view.iter().map(|sample| axis.of(sample)).collect();
-        assert_eq!(at, [200, 1_200, 2_200, 3_200]);
-        assert_eq!(axis.at_ms(&trace(9, 90 * S, "r")), -9_800, "before the start");
+        samples.push(&ended(1, 40 * S), None, Arrival::Before, &mut axis);
+        assert_eq!(seconds(&axis, &samples), [1.0, 2.0, -1.0, -60.0]);
+    }
+
+    #[test]
+    fn on_another_clock_it_lies_where_the_quickest_record_of_late_says() {
+        let (mut axis, mut samples) = (axis("own"), Samples::default());
+        // That clock is 1000 s ahead. Records come 0.2 s or more after the message has ended.
+        for (at, late) in [(10, 3), (11, 2), (12, 15), (13, 3)] {
+            let arrival = Arrival::At(at * S + S / 10 + late * S / 10);
+            samples.push(&ended(1, (1_000 + at) * S), None, arrival, &mut axis);
+        }
+        assert_eq!(seconds(&axis, &samples), [10.2, 11.2, 12.2, 13.2]);
+        // It loses a second, by standing still: ten minutes later that is all that is known.
+        let mut samples = Samples::default();
+        for at in (100..800).step_by(100) {
+            let arrival = Arrival::At(at * S + 3 * S / 10);
+            samples.push(&ended(1, (999 + at) * S), None, arrival, &mut axis);
+        }
+        assert_eq!(seconds(&axis, &samples)[6], 700.2);
+    }
+
+    #[test]
+    fn what_an_earlier_start_was_told_lies_where_the_wall_clocks_say() {
+        let (mut axis, mut samples) = (axis("own"), Samples::default());
+        let mut old = ended(1, 7 * S);
+        // Its wall clock showed 4000 s then, 1000 s before this start.
+        old.wall_offset_ns = Some(3_993 * S);
+        samples.push(&old, None, Arrival::Before, &mut axis);
+        assert_eq!(seconds(&axis, &samples), [-1_000.0]);
+        assert_eq!(axis.at_ms(&old), -1_000_000);
     }
 
     #[test]
     fn the_oldest_pieces_are_forgotten_and_views_stay() {
-        let (mut axis, mut samples) = (Axis::default(), Samples::default());
+        let (mut axis, mut samples) = (axis("own"), Samples::default());
         let all = 2 * PIECE + 10;
         for number in 0..all {
             let at = Ns::try_from(number).unwrap() * MS;
             let robot = ["a", "b"][number % 2];
-            samples.push(&trace(number as u64, at, robot), None, at, &mut axis);
+            samples.push(&trace(number as u64, at, robot), None, Arrival::At(at), &mut axis);
         }
         let view = samples.since(Ns::MIN);
         assert_eq!((samples.len(), view.iter().count()), (all, all));

@@ -1,27 +1,28 @@
 //! A snapshot for the live page, by the same code that makes the report.
 
-use crate::course::{course, reach_ms, width_ms};
-use crate::gather::{Gathered, GatheredLane, SLOWEST, peers_near};
+use crate::course::{course, width_ms};
+use crate::gather::{Gathered, GatheredLane, GatheredMessage, SLOWEST};
 use crate::samples::{Axis, Sample, Times};
-use crate::store::{Ack, Store};
+use crate::store::Ack;
 use hopwatch_analysis::{
     ClockReport, Clocks, DEFAULT_MARGIN_NS, Dataset, Decomposition, Glass, LaneData, LaneReport,
     Row, Shadow, Wanted, clock_reports, decompose, figures, verdict_of_run,
 };
-use hopwatch_model::{Census, Hop, Ns, Trace, TraceId};
+use hopwatch_model::{Census, Ledger, Ns, Outcome, Stage, Trace, TraceId};
 use hopwatch_stats::{Summary, quantile};
 use hopwatch_wire::feed::{
     CourseView, GlassCounts, GlassView, LaneView, LegView, MessageView, Part, RobotView, Snapshot,
-    VERSION,
+    VERSION, Watch, Window,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 /// Messages that the page lists.
 const LATEST: usize = 20;
 /// Messages of a lane that the clocks are told by.
 const FOR_CLOCKS: usize = 50;
-/// Messages before and after one that its clocks are related by.
-const AROUND: usize = 200;
+/// An acknowledgement has come by then, in ms: pages and the broadcaster collect a few.
+const ACKNOWLEDGED: i64 = 3_000;
 type Acks<'a> = HashMap<TraceId, Vec<&'a Ack>>;
 
 impl Gathered {
@@ -39,8 +40,10 @@ impl Gathered {
         for lane in &self.lanes {
             let in_window = self.in_window(lane);
             let series = Series::of(lane, &in_window);
-            let (report, glass) = self.report(lane, &series, &acks, &clocks);
-            let view = lane_view(report.clone(), &series, glass, self.settings.newest);
+            let ledger = self.ledger(lane, &in_window);
+            let (report, glass) = self.report(lane, ledger, &series, &acks, &clocks);
+            let mut view = lane_view(report.clone(), &series, glass, self.settings.newest);
+            view.ledger = lane.ledger.clone();
             parts.push(Part::Lane { lane: Box::new(view) });
             parts.extend(self.course(lane, &in_window).into_iter().map(Part::Course));
             robots.extend(self.robots(lane));
@@ -69,10 +72,6 @@ impl Gathered {
         }
     }
 
-    fn start_ms(&self) -> i64 {
-        reach_ms(self.watch.window).map_or(i64::MIN, |reach| self.now_ms - reach)
-    }
-
     /// The samples of the window, of the robot that is watched.
     fn in_window<'a>(&self, lane: &'a GatheredLane) -> Vec<&'a Sample> {
         let from_ms = self.start_ms();
@@ -84,8 +83,70 @@ impl Gathered {
         found
     }
 
+    /// The times, in ms, of messages of which is known whether a page has acknowledged them.
+    fn told(&self, lane: &GatheredLane, acks: &Acks<'_>) -> Range<i64> {
+        let acked = lane.newest.iter().filter(|trace| acks.contains_key(&trace.id));
+        let first = acked.map(|trace| self.axis.at_ms(trace)).min();
+        let end = self.now_ms - ACKNOWLEDGED;
+        // The oldest one that is kept may be one of several of its message.
+        let start = if self.acks_full { first.map_or(end, |first| first + 1) } else { i64::MIN };
+        start..end
+    }
+
+    /// The account of what is judged: of the run, or of the window alone.
+    ///
+    /// What of a window is under way, or was lost in ROS without anybody noticing yet, is in no
+    /// account; whose message ROS lost isn't known, so that those of one robot have none.
+    fn ledger(&self, lane: &GatheredLane, in_window: &[&Sample]) -> Ledger {
+        if self.watch == (Watch { window: Window::Run, robot: None }) {
+            return lane.ledger.clone();
+        }
+        let lost_in_ros = match self.watch.robot {
+            None => lane.ros_lost.iter().map(|(_, n)| n).sum(),
+            Some(_) => 0,
+        };
+        let mut ledger = Ledger {
+            published: 0,
+            published_source: lane.ledger.published_source,
+            lost_before_discovery: 0,
+            lost_in_ros,
+            dds_lost: 0,
+            overwritten_in_history: 0,
+            outcome_unknown: 0,
+            queue_dropped: 0,
+            undecodable: 0,
+            ai_failed: BTreeMap::new(),
+            web_failed: BTreeMap::new(),
+            abandoned: 0,
+            delivered: 0,
+            in_flight: 0,
+            duplicates: 0,
+            duplicate_ids: 0,
+            reordered: 0,
+            restarts: 0,
+            reconciles: lane.ledger.reconciles,
+            notes: Vec::new(),
+        };
+        for sample in in_window {
+            let count = match sample.outcome {
+                Outcome::Delivered => &mut ledger.delivered,
+                Outcome::QueueDropped => &mut ledger.queue_dropped,
+                Outcome::Undecodable => &mut ledger.undecodable,
+                Outcome::Abandoned => &mut ledger.abandoned,
+                Outcome::ServiceFailed(Stage::Ai, why) => ledger.ai_failed.entry(why).or_default(),
+                Outcome::ServiceFailed(Stage::Web, why) => {
+                    ledger.web_failed.entry(why).or_default()
+                }
+            };
+            *count += 1;
+        }
+        ledger.published = ledger.accounted();
+        ledger
+    }
+
     fn course(&self, lane: &GatheredLane, in_window: &[&Sample]) -> Vec<CourseView> {
         let first = lane.samples.iter().map(|sample| self.axis.of(sample)).min();
+        let first = first.into_iter().chain(lane.ros_lost.first().map(|(at, _)| *at)).min();
         let width = width_ms(self.watch.window, self.now_ms - first.unwrap_or(self.now_ms));
         // Whose message it was that is missing, nobody knows.
         let ros_lost = lane.ros_lost.iter().filter(|_| self.watch.robot.is_none()).copied();
@@ -95,6 +156,7 @@ impl Gathered {
     fn report(
         &self,
         lane: &GatheredLane,
+        ledger: Ledger,
         series: &Series<'_>,
         acks: &Acks<'_>,
         clocks: &Clocks,
@@ -102,8 +164,10 @@ impl Gathered {
         let census = lane.census();
         let mut counts = GlassCounts::default();
         let mut glass = Vec::new();
+        let told = self.told(lane, acks);
         for trace in &lane.newest {
-            let whole = trace.stamps.get(Hop::WebAcked).is_some();
+            let due = told.contains(&self.axis.at_ms(trace));
+            let whole = due && trace.outcome == Outcome::Delivered;
             let of_trace = acks.get(&trace.id).map(Vec::as_slice).unwrap_or_default();
             counts.delivered += usize::from(whole);
             counts.received += usize::from(whole && !of_trace.is_empty());
@@ -120,7 +184,7 @@ impl Gathered {
         let data = LaneData { info: lane.info.clone(), traces, glass, census, clocks };
         // Several times a second: no leg is looked at for modes.
         let wanted = Wanted { modes_of_legs: false, limit_ns: self.settings.budget.total_ns };
-        let mut report = figures(&data, lane.ledger.clone(), &wanted);
+        let mut report = figures(&data, ledger, &wanted);
         for (row, summary) in &mut report.classes {
             // Modes are looked for among the newest only.
             let modes = summary.modes.take();
@@ -275,18 +339,15 @@ impl OfRobot {
     }
 }
 
-/// One message that is kept, by the clocks of its neighbours.
-pub(crate) fn one(store: &Store, id: TraceId) -> Option<MessageView> {
-    let (lane, trace) = store.message(id)?;
-    let newer = lane.newest().take_while(|other| other.id != id).count();
-    let around = lane.newest().skip(newer.saturating_sub(AROUND)).take(2 * AROUND + 1);
-    let around: Vec<&Trace> = around.map(|trace| &**trace).collect();
-    let peers = peers_near(around.iter().copied(), store.peers());
-    let clocks = Clocks::of(around, peers);
-    let mut acks = Acks::new();
-    acks.insert(id, store.acks().filter(|(ack, _)| ack.id == id).collect());
-    let census: Vec<&Census> = lane.ledger.census().collect();
-    Some(message(trace, &census, &acks, &clocks, &store.axis))
+impl GatheredMessage {
+    /// The message, by the clocks of its neighbours.
+    pub(crate) fn view(&self) -> MessageView {
+        let clocks = Clocks::of(self.around.iter().map(|trace| &**trace), &self.peers);
+        let mut acks = Acks::new();
+        acks.insert(self.trace.id, self.acks.iter().collect());
+        let census: Vec<&Census> = self.census.iter().collect();
+        message(&self.trace, &census, &acks, &clocks, &self.axis)
+    }
 }
 
 fn lane_view(

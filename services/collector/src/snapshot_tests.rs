@@ -1,11 +1,12 @@
 use super::*;
-use crate::gather::{PEERS, Settings};
+use crate::gather::{PEERS, Settings, peers_near};
 use crate::samples::tests::trace;
 use crate::store::Keep;
+use crate::store::Store;
 use crate::told::{Told, What};
 use hopwatch_analysis::Budget;
-use hopwatch_model::{ClockId, PeerExchange};
-use hopwatch_wire::feed::{Watch, Window};
+use hopwatch_model::{ClientTrace, ClockId, Failure, Hop, PeerExchange};
+use std::sync::Mutex;
 
 const S: Ns = 1_000_000_000;
 
@@ -80,35 +81,41 @@ fn thinned_answers_are_the_tightest_of_each_responder() {
     assert!(peers_near(std::iter::empty(), answers.iter()).is_empty());
 }
 
-/// A store with two lanes of messages a tenth of a second apart, ten robots in turn.
-fn store(messages: u64) -> Store {
-    let mut store = Store::new(Keep { messages: 500, samples: 100_000 }, "run".to_owned());
-    for number in 0..messages {
-        let at = Ns::try_from(number).unwrap() * S / 10;
-        let mut trace = trace(number, at, &format!("robot_{:03}", number % 10));
-        trace.lane = ["best-effort", "reliable"][usize::try_from(number % 2).unwrap()].to_owned();
-        trace.publication_sequence = Some(number / 2);
-        let moved = i64::try_from(number).unwrap() * 1_000;
-        let gateway = ClockId::new("gateway");
-        for (hop, after) in [
-            (Hop::Started, 10_000),
-            (Hop::AiSent, 20_000),
-            (Hop::AiAnswered, 5_000_000 + moved),
-            (Hop::WebSent, 5_010_000 + moved),
-            (Hop::WebAcked, 5_600_000 + moved),
-        ] {
-            trace.stamps.set(hop, &gateway, at + after);
-        }
-        let told =
-            Told { origin: ("gateway-1".into(), number + 1), what: What::Trace(Box::new(trace)) };
-        assert!(store.take(told));
+/// The message of this number, a tenth of a second after the one before, of ten robots in turn: it
+/// takes 5.6 ms, and a µs more for each before it.
+fn whole(number: u64) -> Trace {
+    let at = Ns::try_from(number).unwrap() * S / 10;
+    let mut trace = trace(number, at, &format!("robot_{:03}", number % 10));
+    let moved = i64::try_from(number).unwrap() * 1_000;
+    let gateway = ClockId::new("gateway");
+    for (hop, after) in [
+        (Hop::Started, 10_000),
+        (Hop::AiSent, 20_000),
+        (Hop::AiAnswered, 5_000_000 + moved),
+        (Hop::WebSent, 5_010_000 + moved),
+        (Hop::WebAcked, 5_600_000 + moved),
+    ] {
+        trace.stamps.set(hop, &gateway, at + after);
     }
-    store
+    trace
 }
 
-fn shown(store: &Store, watch: Watch) -> Snapshot {
+/// A store with two lanes of such messages.
+fn store(messages: u64) -> Mutex<Store> {
+    let mut store = Store::new(Keep { messages: 500, samples: 100_000 }, "run".to_owned());
+    for number in 0..messages {
+        let mut trace = whole(number);
+        trace.lane = ["best-effort", "reliable"][usize::try_from(number % 2).unwrap()].to_owned();
+        trace.publication_sequence = Some(number / 2);
+        let what = What::Trace(Box::new(trace));
+        assert!(store.take(Told { origin: ("gateway-1".into(), number + 1), what }));
+    }
+    Mutex::new(store)
+}
+
+fn shown(store: &Mutex<Store>, watch: Watch) -> Snapshot {
     let settings = Settings { newest: 100, budget: Budget::default() };
-    Gathered::of(store, watch, settings).snapshot()
+    Gathered::of(|| store.lock().unwrap(), watch, settings).snapshot()
 }
 
 fn lanes(snapshot: &Snapshot) -> Vec<&LaneView> {
@@ -189,10 +196,78 @@ fn robots_are_told_with_their_rates() {
 #[test]
 fn one_message_is_found_while_it_is_kept() {
     let store = store(2_000);
-    let found = one(&store, TraceId(1_999_u128.to_be_bytes())).unwrap();
-    assert_eq!((found.sequence, found.total_ns), (found.sequence, Some(5_600_000 + 1_999_000)));
-    assert!(one(&store, TraceId([9; 16])).is_none());
-    assert!(one(&store, TraceId(3_u128.to_be_bytes())).is_none(), "500 of a lane are kept");
+    let found = |id| Some(GatheredMessage::of(&store.lock().unwrap(), id)?.view());
+    for number in [1_999_u128, 1_200] {
+        let message = found(TraceId(number.to_be_bytes())).unwrap();
+        let total = 5_600_000 + 1_000 * Ns::try_from(number).unwrap();
+        assert_eq!(message.total_ns, Some(total));
+        assert_eq!(message.trace_id, TraceId(number.to_be_bytes()).to_string());
+    }
+    assert!(found(TraceId([9; 16])).is_none());
+    assert!(found(TraceId(3_u128.to_be_bytes())).is_none(), "500 of a lane are kept");
+}
+
+/// Acknowledgements of three pages for each message of two lanes.
+#[test]
+fn whatever_pages_got_is_counted_for_each_message_once() {
+    let text = include_str!("../../../crates/wire/fixtures/records-v1.ndjson");
+    let ack = text.lines().find_map(|line| match Told::read(line).unwrap().what {
+        What::Client(ack) => Some(*ack),
+        _ => None,
+    });
+    let store = store(2_000);
+    let mut number = 0;
+    // More than are kept: 500 acknowledgements are of the newest 167 messages.
+    for message in 1_600_u128..2_000 {
+        for page in ["one", "two", "three"] {
+            number += 1;
+            let id = TraceId(message.to_be_bytes());
+            let mut ack = ClientTrace { id, client: page.to_owned(), ..ack.clone().unwrap() };
+            let is_painted = message % 4 >= 2 && page == "two";
+            ack.painted = is_painted.then(|| ack.received.clone());
+            let told = Told { origin: ("b".into(), number), what: What::Client(Box::new(ack)) };
+            assert!(store.lock().unwrap().take(told));
+        }
+    }
+    let run = shown(&store, Watch { window: Window::Run, robot: None });
+    for lane in lanes(&run) {
+        let GlassCounts { delivered, received, painted } = lane.glass;
+        // Of the newest three seconds nobody can tell yet, and not of those whose
+        // acknowledgements are no longer kept.
+        assert!((66..=69).contains(&delivered), "{delivered}");
+        assert_eq!(received, delivered);
+        assert!(painted.abs_diff(delivered / 2) <= 1, "{painted} of {delivered}");
+    }
+}
+
+/// Half of a minute's messages fail, after a long time without a failure; and the other way round.
+#[test]
+fn a_window_is_judged_by_its_own_losses() {
+    let decided = |lost: Range<u64>, window| {
+        let store = store(0);
+        for number in 0..2_000_u64 {
+            let mut trace = whole(number);
+            trace.publication_sequence = Some(number);
+            if lost.contains(&number) && number % 2 == 0 {
+                trace.outcome = Outcome::ServiceFailed(Stage::Ai, Failure::TimedOut);
+            }
+            let origin = ("gateway-1".into(), number + 1);
+            assert!(
+                store.lock().unwrap().take(Told { origin, what: What::Trace(Box::new(trace)) })
+            );
+        }
+        let shown = shown(&store, Watch { window, robot: None });
+        let found = shown.parts.iter().find_map(|part| match part {
+            Part::Verdict { budget, .. } => budget.checks.iter().find(|c| c.name.contains("P99")),
+            _ => None,
+        });
+        let lane = lanes(&shown)[0];
+        assert_eq!(lane.ledger.published, 2_000, "the ledger stays that of the run");
+        found.unwrap().passed
+    };
+    assert!(!decided(1_700..2_000, Window::Minute));
+    assert!(decided(0..300, Window::Minute));
+    assert!(!decided(0..300, Window::Run));
 }
 
 /// The gateway's word that it has taken so many, finished them, and missed others.
@@ -226,14 +301,14 @@ fn losses_in_ros_stand_where_they_were_noticed_and_are_taken_back() {
             assert!(store.take(Told { origin: ("gateway-1".into(), 2 * number), what }));
             assert!(store.take(counters(2 * number + 1, number, missed)));
         }
-        store.look_for_losses();
+        store.look_for_losses("reliable");
         store.lanes["reliable"].ros_lost.iter().map(|(_, n)| n).sum::<u64>()
     };
     assert_eq!(take(&mut store, &[1, 2, 3, 4], 0), 0);
     assert_eq!(take(&mut store, &[15, 16], 10), 10, "5 to 14 are missing");
     assert_eq!(take(&mut store, &[9], 9), 9, "it came after all");
     let seen = store.lanes["reliable"].ros_lost.len();
-    store.begin_looking();
+    store.end_reading();
     assert_eq!(take(&mut store, &[17], 9), 9, "nothing new");
     assert_eq!((seen, store.lanes["reliable"].ros_lost.len()), (1, 1));
 }

@@ -2,9 +2,10 @@
 
 use crate::lane::{Kept, Lane};
 use crate::measured::Measured;
-use crate::samples::Axis;
+use crate::samples::{Arrival, Axis, Started};
 use crate::told::{Origin, Told, What};
 use hopwatch_analysis::{GlassTracker, LaneInfo};
+use hopwatch_kit::clock::{clock_id, mono_ns, wall_ns};
 use hopwatch_model::{
     BroadcasterCounters, Census, ClientTrace, GatewayCounters, Ledger, Ns, PeerExchange, Probe,
     Trace, TraceId,
@@ -58,6 +59,8 @@ pub(crate) struct Store {
     pub(crate) axis: Axis,
     /// Of all lanes.
     samples: usize,
+    /// What an earlier start was told is being taken in.
+    is_reading: bool,
     broadcasters: BTreeMap<Arc<str>, BroadcasterCounters>,
     pub(crate) events: VecDeque<Happened>,
     pub(crate) measured: Measured,
@@ -140,8 +143,9 @@ impl Store {
             peers: VecDeque::new(),
             probes: VecDeque::new(),
             tracker: GlassTracker::new(),
-            axis: Axis::default(),
+            axis: Axis::new(clock_id(), Started { mono: mono_ns(), wall: wall_ns() }),
             samples: 0,
+            is_reading: false,
             broadcasters: BTreeMap::new(),
             events: VecDeque::new(),
             measured: Measured::new(),
@@ -198,12 +202,13 @@ impl Store {
     }
 
     fn put_trace(&mut self, origin: Origin, trace: Trace) {
-        let arrived = Ns::try_from(self.started.elapsed().as_nanos()).unwrap_or(Ns::MAX);
+        let now = Ns::try_from(self.started.elapsed().as_nanos()).unwrap_or(Ns::MAX);
+        let arrival = if self.is_reading { Arrival::Before } else { Arrival::At(now) };
         let keep = self.keep;
         self.lane(&trace.lane);
         if let Some(lane) = self.lanes.get_mut(&trace.lane) {
             let before = lane.samples.len();
-            lane.take(origin, trace, keep.messages, arrived, &mut self.axis);
+            lane.take(origin, trace, keep.messages, arrival, &mut self.axis);
             self.samples += lane.samples.len() - before;
         }
         while self.samples > keep.samples {
@@ -217,15 +222,28 @@ impl Store {
         }
     }
 
-    /// What is missing by now was missed before anybody looked.
-    pub(crate) fn begin_looking(&mut self) {
+    /// What comes from here on was told to an earlier start.
+    pub(crate) fn begin_reading(&mut self) {
+        self.is_reading = true;
+    }
+
+    /// What comes from here on comes now. What is missing by now was missed before anybody looked.
+    pub(crate) fn end_reading(&mut self) {
+        self.is_reading = false;
         self.lanes.values_mut().for_each(Lane::begin_looking);
     }
 
-    /// Looks at what was lost in ROS since the look before: nobody says when it was lost.
-    pub(crate) fn look_for_losses(&mut self) {
+    /// The lanes by name.
+    pub(crate) fn lane_names(&self) -> Vec<String> {
+        self.lanes.keys().cloned().collect()
+    }
+
+    /// Looks at what of a lane was lost in ROS since the look before: nobody says when it was lost.
+    pub(crate) fn look_for_losses(&mut self, lane: &str) {
         let now = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        self.lanes.values_mut().for_each(|lane| lane.look_for_losses(now));
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.look_for_losses(now);
+        }
     }
 
     fn learn(&mut self, source: &Arc<str>, record: &Record) {
@@ -308,6 +326,7 @@ impl Store {
     /// A lane may be spoken of before it is introduced.
     fn lane(&mut self, name: &str) -> &mut Lane {
         let lane = self.lanes.entry(name.to_owned()).or_default();
+        lane.has_news = true;
         if lane.info.name.is_empty() {
             name.clone_into(&mut lane.info.name);
         }
@@ -397,17 +416,19 @@ impl Store {
         self.probes.iter().rev().map(|(_, probe)| probe)
     }
 
+    /// Whether older acknowledgements are no longer kept.
+    pub(crate) fn acks_full(&self) -> bool {
+        self.acks.len() >= self.keep.messages
+    }
+
     /// The acknowledgements, newest first.
     pub(crate) fn acks(&self) -> impl Iterator<Item = &Ack> {
         self.acks.iter().rev().map(|(_, ack)| ack)
     }
 
-    /// A message that is kept, with its lane.
-    pub(crate) fn message(&self, id: TraceId) -> Option<(&Lane, &Arc<Trace>)> {
-        self.lanes.values().find_map(|lane| {
-            let trace = lane.newest().find(|trace| trace.id == id)?;
-            Some((lane, trace))
-        })
+    /// The lane that keeps a message.
+    pub(crate) fn lane_of(&self, id: TraceId) -> Option<&Lane> {
+        self.lanes.values().find(|lane| lane.message(id).is_some())
     }
 }
 

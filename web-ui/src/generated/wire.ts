@@ -233,7 +233,7 @@ lane: string,
  */
 robot_id: string, 
 /**
- * What it says it has published here since its start; `null`: it doesn't tell.
+ * What it says it has published here, in all its starts; `null`: it doesn't tell.
  */
 published: number | null, 
 /**
