@@ -2,8 +2,8 @@
 
 use hopwatch_analysis::{Dataset, Event, LaneInfo};
 use hopwatch_model::{
-    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, PeerExchange, Probe,
-    Trace,
+    BroadcasterCounters, Census, ClientCounters, ClientTrace, GatewayCounters, Ns, PeerExchange,
+    Probe, Trace,
 };
 use hopwatch_wire::record::{BadRecord, Entry, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,9 @@ const EVENTS_OF_A_KIND: usize = 10;
 pub struct Gathering {
     data: Dataset,
     lines: u64,
+    /// Robots count on: of each lane, robot, start and schedule the largest count stands. Each
+    /// message is looked up in all of them.
+    census: BTreeMap<(String, String, String, Ns), Census>,
     broadcasters: BTreeMap<String, BroadcasterCounters>,
     pages: BTreeMap<String, Vec<ClientCounters>>,
     events: BTreeMap<String, Vec<String>>,
@@ -72,7 +75,18 @@ impl Gathering {
             }
             Record::Client(record) => data.clients.push(ClientTrace::try_from(*record)?),
             Record::Census(record) => {
-                data.census.push((record.lane.clone(), Census::from(record)));
+                let lane = record.lane.clone();
+                let census = Census::from(record);
+                let key = (
+                    lane,
+                    census.robot_id.clone(),
+                    census.instance.clone(),
+                    census.schedule_start_ns,
+                );
+                let known = self.census.entry(key).or_insert_with(|| census.clone());
+                if (census.published, census.last) >= (known.published, known.last) {
+                    *known = census;
+                }
             }
             Record::Gateway(counters) => {
                 data.counters.push(GatewayCounters { gateway: entry.source, ..counters });
@@ -96,6 +110,7 @@ impl Gathering {
     /// What was told.
     pub fn end(self) -> Gathered {
         let mut data = self.data;
+        data.census = self.census.into_iter().map(|((lane, ..), of)| (lane, of)).collect();
         data.broadcasters = self.broadcasters.into_values().collect();
         data.pages = self.pages.into_values().flatten().collect();
         data.events =
