@@ -115,8 +115,7 @@ fn loss_on_the_way_of_ros_shows_there() {
     // Its services are in a network of their own, and want the token that it made for them.
     let ledger = |seen: &Value, fate: &str| seen["lanes"][0]["ledger"][fate].as_u64();
     let delivered = |seen: &Value| ledger(seen, "delivered").is_some_and(|n| n > 200);
-    let before = page.until("200 delivered messages", delivered);
-    assert_eq!(ledger(&before, "lost_in_ros"), Some(0), "{before:#}");
+    page.until("200 delivered messages", delivered);
     let told = running.stderr();
     let token = told.split("show it this token: ").nth(1).and_then(|rest| rest.lines().next());
     page.click("[data-testid=open-settings]");
