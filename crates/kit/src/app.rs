@@ -22,7 +22,7 @@ pub trait Direct: Send + Sync + 'static {
         self: Arc<Self>,
         place: usize,
         request: hyper::Request<Incoming>,
-    ) -> BoxFuture<'static, Response>;
+    ) -> BoxFuture<'static, Result<Response, Infallible>>;
 }
 
 /// A router, and what is answered before it is asked.
@@ -77,7 +77,7 @@ impl Service<hyper::Request<Incoming>> for Answers {
         if let Some(direct) = &self.app.direct
             && let Some(place) = direct.place(&request)
         {
-            return Arc::clone(direct).reply(place, request).map(Ok).boxed();
+            return Arc::clone(direct).reply(place, request);
         }
         let request: Request = request.map(axum::body::Body::new);
         self.app.router.clone().oneshot(request).boxed()

@@ -28,6 +28,7 @@ use hopwatch_wire::envelope::{ReplyHead, RequestHead, RequestId};
 use hopwatch_wire::headers::{self, ServiceStamps};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -232,8 +233,8 @@ impl Direct for Core {
         self: Arc<Self>,
         place: usize,
         request: hyper::Request<Incoming>,
-    ) -> BoxFuture<'static, Response<Body>> {
-        http(self, place, request).boxed()
+    ) -> BoxFuture<'static, Result<Response<Body>, Infallible>> {
+        http(self, place, request).map(Ok).boxed()
     }
 }
 
@@ -281,6 +282,7 @@ fn http_reply(answered: Answered) -> Response<Body> {
     let mut reply = Response::new(Body::from(body));
     *reply.status_mut() = status;
     let to = reply.headers_mut();
+    to.reserve(4);
     to.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     put_stamps(to, stamps.as_ref());
     reply
