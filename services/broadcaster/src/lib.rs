@@ -169,6 +169,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         shutdown: shutdown.clone(),
         config,
     });
+    let listed = shared.allowed_origins.clone();
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&shared), counting_end.clone()));
     let server = Server::new(Arc::new(clock), token, shared.config.max_body_bytes)
@@ -188,7 +189,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .route("/v1/clients", get(tell_clients))
         .with_state(Arc::clone(&shared))
         .layer(middleware::from_fn(move |request, next| guard.clone().guard(request, next)));
-    let app = links.routes.merge(sockets).merge(counts).merge(health);
+    let app = links.routes.merge(sockets).merge(counts).merge(health).listing(listed);
     let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
     pages.end().await;
     counting_end.begin();
