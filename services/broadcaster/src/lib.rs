@@ -85,8 +85,9 @@ struct Shared {
     bell: Bell,
     /// Places among those whose stamps are recorded.
     recorded: Arc<Semaphore>,
-    /// Held while a message is handed to the ring or a page joins or leaves, so that what each
-    /// page was offered is exact.
+    /// Held while a message is handed to the ring, a page joins or leaves, or one page's numbers are
+    /// read, so that what each page was offered is exact. Nothing else is done meanwhile: handing
+    /// over is measured.
     turn: Mutex<()>,
     clients: Clients,
     records: Option<RecordSender>,
@@ -114,13 +115,11 @@ impl Shared {
     }
 
     fn client_counters(&self) -> Vec<ClientCounters> {
-        let (_turn, received) = self.turn();
-        self.clients.counters(received)
+        self.clients.counters(|| self.turn())
     }
 
     fn each_client(&self) -> Vec<ClientCounters> {
-        let (_turn, received) = self.turn();
-        self.clients.each(received)
+        self.clients.each(|| self.turn())
     }
 
     fn counters(&self) -> BroadcasterCounters {
