@@ -70,7 +70,7 @@ impl Ports {
     }
 }
 
-/// How long robots stay after their last message where packets are lost: Fast DDS asks for what is
+/// How long robots stay after their last message where packets may be lost: Fast DDS asks for what is
 /// missing every 3 s (METHOD 19), and their last census may be among it.
 const LOSSY_LINGER: &str = "7s";
 
@@ -225,7 +225,8 @@ impl Stack {
         if let Some(time) = time {
             args.extend([s("--for"), format!("{}ms", time.as_millis())]);
         }
-        if site.namespaces.is_some_and(Namespaces::lose_messages) {
+        // Who can set the robots can set the loss, too.
+        if site.namespaces.is_some_and(|all| all.lose_messages(controlled)) {
             args.push(flag("linger", LOSSY_LINGER));
         }
         if controlled {

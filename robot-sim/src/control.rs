@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Rate};
 use hopwatch_kit::Shutdown;
+use hopwatch_kit::app::App;
 use hopwatch_kit::controls::{self, NotSet};
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_wire::controls::RobotSettings;
@@ -51,9 +52,10 @@ impl Wanted {
         let token = Token::from_environment();
         let listener = net::bind(address, &token).await?;
         let origins = AllowedOrigins::parse(origins);
-        let routes = controls::settings(Arc::new(self.clone()), token, origins);
+        let routes = controls::settings(Arc::new(self.clone()), token, origins.clone());
+        let app = App::from(routes).listing(origins);
         net::announce("robot-sim", &listener)?;
-        tokio::spawn(net::serve(listener, routes, end));
+        tokio::spawn(net::serve(listener, app, end));
         Ok(())
     }
 }

@@ -56,6 +56,14 @@ pub(crate) struct Asked {
     pub(crate) legs: Vec<Leg>,
 }
 
+impl Asked {
+    /// Whether messages of the robots are lost, or their last words; or, where the loss can be
+    /// `settable` later, may be.
+    pub(crate) fn loses_messages(&self, settable: bool) -> bool {
+        self.legs.contains(&Leg::Ros) && (settable || self.loss > 0.0)
+    }
+}
+
 impl NetworkArgs {
     /// What is asked for; `None`: this host's own network, as it is.
     pub(crate) fn asked(&self) -> Result<Option<Asked>, Usage> {
@@ -135,6 +143,20 @@ mod tests {
         assert_eq!(some.legs, [Leg::Ros, Leg::Web]);
         let late = asked("--delay 2ms --jitter 500us").unwrap().unwrap();
         assert_eq!((late.delay.as_micros(), late.jitter.as_micros()), (2000, 500));
+    }
+
+    #[test]
+    fn messages_may_be_lost_where_the_loss_can_be_set() {
+        for (words, fixed, settable) in [
+            ("--loss 1%", true, true),
+            ("--loss 0", false, true),
+            ("--delay 1ms", false, true),
+            ("--loss 1% --loss-legs ai,web", false, false),
+        ] {
+            let network = asked(words).unwrap().unwrap();
+            let loses = (network.loses_messages(false), network.loses_messages(true));
+            assert_eq!(loses, (fixed, settable), "{words}");
+        }
     }
 
     #[test]

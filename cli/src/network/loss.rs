@@ -21,6 +21,9 @@ pub(crate) struct Loss {
     /// Namespace and leg of each lossy device.
     devices: Vec<(String, Leg)>,
     since: Instant,
+    /// Held while the kernel is waited for.
+    setting: Mutex<()>,
+    /// Held for a moment only: whoever asks how things stand doesn't wait for the kernel.
     state: Mutex<State>,
 }
 
@@ -33,7 +36,7 @@ impl Loss {
     /// Nothing is in the kernel yet.
     pub(super) fn new(loss: f64, devices: Vec<(String, Leg)>) -> Self {
         let state = Mutex::new(State { loss, changes: Vec::new() });
-        Self { devices, since: Instant::now(), state }
+        Self { devices, since: Instant::now(), setting: Mutex::new(()), state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -66,8 +69,16 @@ impl Loss {
     /// Loses another share from now on; on all devices or, if that can be had, on none. Waits for
     /// the kernel.
     fn set(&self, loss: f64) -> anyhow::Result<LossChange> {
-        let mut state = self.state();
-        let before = state.loss;
+        self.set_by(replace, loss)
+    }
+
+    fn set_by(
+        &self,
+        replace: impl Fn(&(String, Leg), f64) -> anyhow::Result<()>,
+        loss: f64,
+    ) -> anyhow::Result<LossChange> {
+        let _alone = self.setting.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.share();
         let replaced = self.devices.iter().try_for_each(|device| replace(device, loss));
         if let Err(error) = replaced {
             for device in &self.devices {
@@ -77,6 +88,7 @@ impl Loss {
         }
         let after = i64::try_from(self.since.elapsed().as_nanos()).unwrap_or(i64::MAX);
         let change = LossChange { after_ns: after, loss };
+        let mut state = self.state();
         state.loss = loss;
         state.changes.push(change);
         Ok(change)
@@ -133,5 +145,34 @@ impl Settings for LossControl {
             tracing::warn!("failed to tell the collector of another loss: {error:#}");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn who_asks_does_not_wait_for_the_kernel() {
+        let devices = vec![("a".to_owned(), Leg::Ros), ("b".to_owned(), Leg::Ros)];
+        let loss = Loss::new(0.25, devices);
+        let told = RefCell::new(Vec::new());
+        let replace = |(name, _): &(String, Leg), share: f64| {
+            // As the page does meanwhile, on another thread.
+            assert!(loss.state.try_lock().is_ok(), "{name} waits");
+            told.borrow_mut().push((name.clone(), share, loss.share()));
+            anyhow::ensure!(name != "b" || share < 0.75, "no");
+            Ok(())
+        };
+        loss.set_by(replace, 0.5).unwrap();
+        let of = |name: &str, share, seen| (name.to_owned(), share, seen);
+        assert_eq!(told.take(), [of("a", 0.5, 0.25), of("b", 0.5, 0.25)]);
+        // On none, when it fails on one.
+        loss.set_by(replace, 0.75).unwrap_err();
+        let back = [of("a", 0.75, 0.5), of("b", 0.75, 0.5), of("a", 0.5, 0.5), of("b", 0.5, 0.5)];
+        assert_eq!(told.take(), back);
+        let changes: Vec<f64> = loss.changes().iter().map(|change| change.loss).collect();
+        assert_eq!((changes, loss.share().to_bits()), (vec![0.5], 0.5_f64.to_bits()));
     }
 }

@@ -141,9 +141,9 @@ impl Namespaces {
         }
     }
 
-    /// Whether messages of the robots are lost, or their last words.
-    pub(crate) fn lose_messages(&self) -> bool {
-        self.asked.loss > 0.0 && self.asked.legs.contains(&Leg::Ros)
+    /// Whether messages of the robots are lost, or may be once the loss is set.
+    pub(crate) fn lose_messages(&self, settable: bool) -> bool {
+        self.asked.loses_messages(settable)
     }
 
     /// How much is lost.

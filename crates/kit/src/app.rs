@@ -1,6 +1,6 @@
 //! What a service answers.
 
-use crate::pages::refused_page;
+use crate::pages::{AllowedOrigins, refused_page};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
@@ -30,24 +30,31 @@ pub trait Direct: Send + Sync + 'static {
 pub struct App {
     direct: Option<Arc<dyn Direct>>,
     router: Router,
+    listed: AllowedOrigins,
 }
 
 impl From<Router> for App {
     fn from(router: Router) -> Self {
-        Self { direct: None, router }
+        Self { direct: None, router, listed: AllowedOrigins::default() }
     }
 }
 
 impl App {
     /// A router, and what is answered before it.
     pub fn with(direct: Arc<dyn Direct>, router: Router) -> Self {
-        Self { direct: Some(direct), router }
+        Self { direct: Some(direct), ..Self::from(router) }
     }
 
     /// Further routes.
     #[must_use]
     pub fn merge(self, others: Router) -> Self {
         Self { router: self.router.merge(others), ..self }
+    }
+
+    /// Lets pages of these origins ask on loopback, too, and change nothing there.
+    #[must_use]
+    pub fn listing(self, listed: AllowedOrigins) -> Self {
+        Self { listed, ..self }
     }
 
     /// For a connection of a listener; on loopback, pages of elsewhere are kept out.
@@ -70,7 +77,7 @@ impl Service<hyper::Request<Incoming>> for Answers {
 
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
         if self.loopback
-            && let Some(refusal) = refused_page(&request)
+            && let Some(refusal) = refused_page(&request, &self.app.listed)
         {
             return std::future::ready(Ok(refusal)).boxed();
         }

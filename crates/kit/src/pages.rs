@@ -48,8 +48,9 @@ impl AllowedOrigins {
 /// they send (preflight), and allows the page to read the answer. Pages of other origins get 403,
 /// whatever they ask. Programs send no `Origin` and notice nothing.
 ///
-/// On loopback [`serve`](crate::net::serve) stands before it, so that pages of elsewhere change
-/// nothing there even when they are listed. The token is another matter: put its
+/// On loopback [`serve`](crate::net::serve) stands before it: there, pages of elsewhere change
+/// nothing even when they are listed, and may ask only when the app itself
+/// [lists](crate::app::App::listing) them. The token is another matter: put its
 /// [guard](crate::net::Token::guard) inside, as a browser shows no token when it asks beforehand.
 pub fn for_pages(router: Router, origins: AllowedOrigins) -> Router {
     let allowed = origins.clone();
@@ -80,18 +81,34 @@ fn is_this_machine(authority: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Where a browser tells whether a page of another site asks (Fetch Metadata).
+const SITE: &str = "sec-fetch-site";
+
 /// The answer to a request that only a page of elsewhere would send to a service that listens on
-/// loopback: one can send a `POST` anywhere without asking (its `Origin` tells), and one whose own
-/// name resolves to 127.0.0.1 could read what is here (its `Host` tells).
-pub(crate) fn refused_page<B>(request: &axum::http::Request<B>) -> Option<Response> {
+/// loopback. What tells it:
+/// - its `Host`: a page whose own name resolves to 127.0.0.1 could read what is here;
+/// - its `Origin`, unless the service lists it in `listed`. A listed page may ask and open a
+///   WebSocket, and change nothing: a `POST` can be sent anywhere without asking first;
+/// - `Sec-Fetch-Site: cross-site` without an `Origin`: an image or a link of a page elsewhere, which
+///   reads nothing and could still have a service work without end. Browsers send it, since 2023
+///   all of them, and say `none` when somebody typed the address.
+pub(crate) fn refused_page<B>(
+    request: &axum::http::Request<B>,
+    listed: &AllowedOrigins,
+) -> Option<Response> {
     let headers = request.headers();
     // HTTP/2 has the host in the URI.
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
     let changes = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-    let foreign_change =
-        changes.contains(request.method()) && AllowedOrigins::default().refusal(headers).is_some();
-    if foreign_change || !host.is_none_or(is_this_machine) {
+    let foreign_origin = if changes.contains(request.method()) {
+        AllowedOrigins::default().refusal(headers).is_some()
+    } else {
+        listed.refusal(headers).is_some()
+    };
+    let foreign_site = !headers.contains_key(header::ORIGIN)
+        && headers.get(SITE).is_some_and(|site| site == "cross-site");
+    if foreign_origin || foreign_site || !host.is_none_or(is_this_machine) {
         let text = "this service is for programs and pages of this machine\n";
         return Some((StatusCode::FORBIDDEN, text).into_response());
     }

@@ -5,6 +5,7 @@ use axum::Router;
 use axum::middleware::{Next, from_fn};
 use axum::routing::{get, post};
 use hopwatch_kit::Shutdown;
+use hopwatch_kit::app::App;
 use hopwatch_kit::net::{self, AllowedOrigins, Token, for_pages};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,13 +16,16 @@ const LISTED: &str = "https://robots.example";
 const FOREIGN: &str = "http://evil.example";
 
 /// A service with a route for pages and one for programs.
-fn app() -> Router {
+fn app() -> App {
     let settings = get(async || "now\n").put(async || "set\n").post(async || "marked\n");
     let token = Token::some("s3cret");
     let guard = from_fn(move |request, next: Next| token.clone().guard(request, next));
     let pages = Router::new().route("/v1/settings", settings).layer(guard);
-    for_pages(pages, AllowedOrigins::parse(LISTED))
-        .merge(Router::new().route("/v1/records", post(async || "taken\n")))
+    let listed = AllowedOrigins::parse(LISTED);
+    let records = post(async || "taken\n").get(async || "told\n");
+    let routes =
+        for_pages(pages, listed.clone()).merge(Router::new().route("/v1/records", records));
+    App::from(routes).listing(listed)
 }
 
 async fn serving(address: &str) -> SocketAddr {
@@ -121,4 +125,33 @@ async fn what_isnt_for_pages_and_foreign_hosts_stay_as_they_were() {
         let rebound = ask(address, request, &[host, ("origin", PAGE), SHOWN]).await;
         assert!(rebound.starts_with("http/1.1 403"), "{rebound}");
     }
+}
+
+/// An image or a link has no origin.
+#[tokio::test]
+async fn a_page_of_elsewhere_has_no_service_work_for_it() {
+    let address = serving("127.0.0.1:0").await;
+    for method in ["GET", "HEAD", "OPTIONS", "POST"] {
+        let request = format!("{method} /v1/records");
+        let image = ask(address, &request, &[("sec-fetch-site", "cross-site")]).await;
+        assert!(image.starts_with("http/1.1 403"), "{image}");
+    }
+    let read = ask(address, "GET /v1/records", &[("origin", FOREIGN)]).await;
+    assert!(read.starts_with("http/1.1 403"), "{read}");
+    for site in ["none", "same-origin", "same-site"] {
+        let told = ask(address, "GET /v1/records", &[("sec-fetch-site", site)]).await;
+        assert!(told.ends_with("told\n"), "{told}");
+    }
+    // One page of this machine may call another by another of its names.
+    for origin in [PAGE, LISTED] {
+        let lines = [("sec-fetch-site", "cross-site"), ("origin", origin)];
+        let told = ask(address, "GET /v1/records", &lines).await;
+        assert!(told.ends_with("told\n"), "{told}");
+        let allows = format!("access-control-allow-origin: {origin}\r\n");
+        let lines = [lines[0], lines[1], SHOWN];
+        let read = ask(address, "GET /v1/settings", &lines).await;
+        assert!(read.contains(&allows) && read.ends_with("now\n"), "{read}");
+    }
+    let changed = ask(address, "PUT /v1/settings", &[("origin", LISTED), SHOWN]).await;
+    assert!(changed.starts_with("http/1.1 403"), "{changed}");
 }

@@ -86,7 +86,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     });
     let clock: Arc<dyn Clock> = Arc::new(ai.clock.clone());
     let origins = AllowedOrigins::parse(&ai.config.allowed_origins);
-    let settings = controls::settings(Arc::new(Settings(Arc::clone(&ai))), token.clone(), origins);
+    let settings = Arc::new(Settings(Arc::clone(&ai)));
+    let settings = controls::settings(settings, token.clone(), origins.clone());
     let server = Server::new(clock, token, ai.config.max_body_bytes);
     let links = server.answer(PATH, Service(Arc::clone(&ai))).open(&listener, &shutdown).await?;
     net::announce("ai-mock", &listener)?;
@@ -98,7 +99,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
             "datagrams_ignored": ignored(),
         })
     });
-    let serving = net::serve(listener, links.routes.merge(settings).merge(health), shutdown);
+    let app = links.routes.merge(settings).merge(health).listing(origins);
+    let serving = net::serve(listener, app, shutdown);
     tokio::join!(serving, ending).0
 }
 

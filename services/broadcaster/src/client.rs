@@ -51,10 +51,11 @@ struct Client {
 /// Serves one browser until it goes, errs too often, or the service ends.
 pub(crate) async fn serve(socket: WebSocket, place: Place) {
     let shared = &place.0;
-    let (mut frames, tally) = {
+    let (mut frames, received) = {
         let (_turn, received) = shared.turn();
-        (shared.frames.subscribe(), shared.clients.join(received))
+        (shared.frames.subscribe(), received)
     };
+    let tally = shared.clients.join(received);
     let client = Client { tally, awaited: Mutex::new(VecDeque::new()), recorded: OnceLock::new() };
     let (sink, stream) = socket.split();
     // Reading goes on while a write waits: a page that is slow to read may still acknowledge.
@@ -62,8 +63,11 @@ pub(crate) async fn serve(socket: WebSocket, place: Place) {
         () = write(shared, &client, sink, &mut frames) => {}
         () = read(shared, &client, stream) => {}
     }
-    let (_turn, received) = shared.turn();
-    let silently = shared.clients.leave(&client.tally, received, frames.len() as u64);
+    let silently = {
+        let (_turn, received) = shared.turn();
+        client.tally.end(received, frames.len() as u64, shared.clients.ring())
+    };
+    shared.clients.leave(&client.tally);
     shared.counts.frames_dropped.fetch_add(silently, Ordering::Relaxed);
     drop(frames);
 }
@@ -81,10 +85,9 @@ async fn write(
     }
     let mut unwritten = 0;
     loop {
-        let done = match frames.try_recv() {
+        let done = match client.tally.take(frames) {
             Ok(frame) => {
                 client.await_ack(frame.trace, shared.clock.now());
-                client.tally.takes();
                 unwritten += 1;
                 in_time(shared, sink.feed(Message::Text(frame.text))).await
                     && (unwritten < FRAMES_AT_ONCE
@@ -103,7 +106,6 @@ async fn write(
                 }
             },
             Err(TryRecvError::Lagged(count)) => {
-                client.tally.dropped.fetch_add(count, Ordering::Relaxed);
                 shared.counts.frames_dropped.fetch_add(count, Ordering::Relaxed);
                 in_time(shared, sink.feed(text(&Push::Dropped { count }))).await
                     && client.flush(shared, &mut sink, &mut unwritten).await

@@ -85,8 +85,9 @@ struct Shared {
     bell: Bell,
     /// Places among those whose stamps are recorded.
     recorded: Arc<Semaphore>,
-    /// Held while a message is handed to the ring or a page joins or leaves, so that what each
-    /// page was offered is exact.
+    /// Held while a message is handed to the ring, a page joins or leaves, or one page's numbers are
+    /// read, so that what each page was offered is exact. Nothing else is done meanwhile: handing
+    /// over is measured.
     turn: Mutex<()>,
     clients: Clients,
     records: Option<RecordSender>,
@@ -114,13 +115,11 @@ impl Shared {
     }
 
     fn client_counters(&self) -> Vec<ClientCounters> {
-        let (_turn, received) = self.turn();
-        self.clients.counters(received)
+        self.clients.counters(|| self.turn())
     }
 
     fn each_client(&self) -> Vec<ClientCounters> {
-        let (_turn, received) = self.turn();
-        self.clients.each(received)
+        self.clients.each(|| self.turn())
     }
 
     fn counters(&self) -> BroadcasterCounters {
@@ -169,6 +168,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         shutdown: shutdown.clone(),
         config,
     });
+    let listed = shared.allowed_origins.clone();
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&shared), counting_end.clone()));
     let server = Server::new(Arc::new(clock), token, shared.config.max_body_bytes)
@@ -188,7 +188,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .route("/v1/clients", get(tell_clients))
         .with_state(Arc::clone(&shared))
         .layer(middleware::from_fn(move |request, next| guard.clone().guard(request, next)));
-    let app = links.routes.merge(sockets).merge(counts).merge(health);
+    let app = links.routes.merge(sockets).merge(counts).merge(health).listing(listed);
     let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
     pages.end().await;
     counting_end.begin();

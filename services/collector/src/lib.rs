@@ -31,6 +31,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use hopwatch_analysis::Budget;
 use hopwatch_kit::Shutdown;
+use hopwatch_kit::app::App;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
@@ -175,13 +176,15 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .merge(measured::routes(Arc::clone(&shared), place))
         .layer(middleware::from_fn(move |request, next| token.clone().guard(request, next)));
     // The page asks without the token first (preflight).
-    let guarded = net::for_pages(guarded, shared.allowed_origins.clone());
+    let listed = shared.allowed_origins.clone();
+    let guarded = net::for_pages(guarded, listed.clone());
     let open = Router::new().route("/v1/live", get(live::open)).with_state((shared, boards));
     let health = net::healthz("collector", move || {
         let status = status.store().status();
         json!({ "records": status.records, "lanes": status.lanes.len() })
     });
-    let served = net::serve(listener, guarded.merge(open).merge(health), shutdown).await;
+    let app = App::from(guarded.merge(open).merge(health)).listing(listed);
+    let served = net::serve(listener, app, shutdown).await;
     tokio::task::spawn_blocking(move || ending.keeper.as_ref().map(Keeper::close)).await?;
     served
 }

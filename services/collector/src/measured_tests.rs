@@ -12,13 +12,15 @@ struct Gateway {
     clock: String,
     number: u64,
     missed: u64,
+    records_dropped: u64,
     open: u64,
     lines: Vec<String>,
 }
 
 impl Gateway {
     fn on(clock: &str) -> Self {
-        Self { clock: clock.to_owned(), number: 0, missed: 0, open: 0, lines: Vec::new() }
+        let clock = clock.to_owned();
+        Self { clock, number: 0, missed: 0, records_dropped: 0, open: 0, lines: Vec::new() }
     }
 
     fn tell(&mut self, measured: &mut Measured, mut record: serde_json::Value) {
@@ -46,7 +48,7 @@ impl Gateway {
         let counters = json!({
             "kind": "gateway", "started_ms": 1, "taken": 0, "queue_dropped": 0, "queued": 0,
             "working": self.open, "finished": 0, "missed": self.missed, "message_lost": 0,
-            "records_dropped": 0, "last": false,
+            "records_dropped": self.records_dropped, "last": false,
         });
         self.tell(measured, counters);
     }
@@ -68,7 +70,7 @@ impl Gateway {
 
 /// A run with what the gateway tells before, during and after it.
 fn measure(measured: &mut Measured, gateway: &mut Gateway) -> (Dataset, Ledger) {
-    let data = part(gateway.gathered(), measured.settled().unwrap());
+    let data = part(gateway.gathered(), measured.settled().unwrap()).data;
     let info = RunInfo::default();
     let report = report(&data, info, BTreeMap::new(), &Budget::default());
     let ledger = report.lanes[0].ledger.clone();
@@ -140,6 +142,52 @@ fn what_no_tap_missed_is_not_lost_in_ros() {
     let (_, ledger) = measure(m, &mut gateway);
     assert_eq!((ledger.published, ledger.lost_in_ros, ledger.outcome_unknown), (5, 0, 1));
     assert!(!ledger.reconciles, "{ledger:?}");
+}
+
+/// Gaps are counted for longer than the run goes on: they could be those of other numbers.
+#[test]
+fn what_is_missing_where_records_were_dropped_is_unknown() {
+    let (mut measured, mut gateway) = (Measured::new(), Gateway::on(clock_id().as_str()));
+    let m = &mut measured;
+    gateway.lane(m);
+    gateway.records_dropped = 3;
+    gateway.counters(m);
+    m.start().unwrap();
+    for sequence in [1, 2, 5] {
+        gateway.trace(m, sequence, mono_ns());
+    }
+    m.stop().unwrap();
+    assert!(!m.is_settled(UNDER_WAY));
+    // Records of 3 and 4 were dropped, and 6 and 7 were lost after the stop.
+    (gateway.records_dropped, gateway.missed) = (5, 2);
+    gateway.counters(m);
+    assert!(m.is_settled(UNDER_WAY));
+    let (data, ledger) = measure(m, &mut gateway);
+    assert_eq!((ledger.published, ledger.lost_in_ros, ledger.outcome_unknown), (5, 0, 2));
+    assert!(!ledger.reconciles, "{ledger:?}");
+    assert_eq!(data.counters[0].records_dropped, 2);
+    let rule = data.events.iter().find(|event| event.kind == "measured_run").unwrap();
+    assert!(rule.text.contains("0.7 s or more after"), "{rule:?}");
+}
+
+#[test]
+fn messages_that_are_no_longer_kept_are_counted() {
+    let (mut measured, mut gateway) = (Measured::new(), Gateway::on(clock_id().as_str()));
+    let m = &mut measured;
+    gateway.lane(m);
+    m.start().unwrap();
+    for sequence in 1..=5 {
+        gateway.trace(m, sequence, mono_ns());
+    }
+    gateway.counters(m);
+    m.stop().unwrap();
+    assert!(m.is_settled(PATIENCE));
+    // The oldest two.
+    gateway.lines.drain(1..=2);
+    let part = part(gateway.gathered(), m.settled().unwrap());
+    assert_eq!((part.data.traces.len(), part.messages_not_kept), (3, 2));
+    let told = part.data.events.iter().find(|event| event.kind == "not_kept").unwrap();
+    assert!(told.text.starts_with("2 of the run's 5"), "{told:?}");
 }
 
 /// A gateway that was killed took something with it.

@@ -5,7 +5,7 @@ use crate::Shared;
 use crate::export::{Surroundings, gather, surroundings};
 use hopwatch_analysis::{Account, Dataset, Event, LedgerBuilder, RunInfo, report};
 use hopwatch_clocksync::EXPIRY_NS;
-use hopwatch_folder::ReportFiles;
+use hopwatch_folder::{Gathered, ReportFiles};
 use hopwatch_model::{ClockId, GatewayCounters, Hop, Ns, TraceId};
 use std::collections::{BTreeMap, HashSet};
 
@@ -31,10 +31,10 @@ fn made(shared: &Shared, settled: Settled) -> Result<Made, String> {
         started: humantime::format_rfc3339_millis(settled.began).to_string(),
         duration_s: settled.length_s(),
         interrupted: None,
-        messages_not_kept: 0,
         ..info
     };
-    let data = part(gathered.data, settled);
+    let Gathered { data, messages_not_kept } = part(gathered.data, settled);
+    let info = RunInfo { messages_not_kept, ..info };
     let messages = u64::try_from(data.traces.len()).unwrap_or(u64::MAX);
     match (messages, taken) {
         (0, 0) => return Err("no message was taken in it".to_owned()),
@@ -48,8 +48,8 @@ fn made(shared: &Shared, settled: Settled) -> Result<Made, String> {
     Ok(Made { messages, decision: report.verdict.decision.to_owned(), files })
 }
 
-/// The records of the run alone.
-pub(super) fn part(mut data: Dataset, settled: Settled) -> Dataset {
+/// The records of the run alone, and how many of its messages are no longer among them.
+pub(super) fn part(mut data: Dataset, settled: Settled) -> Gathered {
     let rule = settled.rule();
     let (own, others): (Vec<_>, Vec<_>) =
         data.traces.drain(..).partition(|trace| settled.stretch.holds(trace));
@@ -84,11 +84,11 @@ pub(super) fn part(mut data: Dataset, settled: Settled) -> Dataset {
     data.events.push(Event { kind: KIND.to_owned(), text: rule });
     let taken: u64 = settled.gateways.values().map(|heard| heard.taken).sum();
     let kept = u64::try_from(data.traces.len()).unwrap_or(u64::MAX);
-    if taken > kept {
+    let not_kept = taken.saturating_sub(kept);
+    if not_kept > 0 {
         let text = format!(
-            "{} of the run's {taken} messages were no longer kept when its report was made: they \
-             are in no figure and in no account (archive_records, keep_messages)",
-            taken - kept
+            "{not_kept} of the run's {taken} messages were no longer kept when its report was \
+             made: they are in no figure and in no account (archive_records, keep_messages)"
         );
         data.events.push(Event { kind: "not_kept".to_owned(), text });
     }
@@ -105,7 +105,7 @@ pub(super) fn part(mut data: Dataset, settled: Settled) -> Dataset {
     for lane in lanes {
         tell_what_is_untold(&mut data, &lane);
     }
-    data
+    Gathered { data, messages_not_kept: not_kept }
 }
 
 /// Numbers that are missing beyond the gaps that the tap saw were taken, and nobody told what became
@@ -133,15 +133,19 @@ impl Heard {
         let none = GatewayCounters::default();
         let now = self.at_the_end().unwrap_or(&none);
         let before = self.before.as_ref().unwrap_or(&none);
+        let records_dropped = now.records_dropped.saturating_sub(before.records_dropped);
+        // A gap may lie behind the stop, and a number be missing as its record never came: which is
+        // which can't be told.
+        let missed = if records_dropped > 0 { 0 } else { now.missed.saturating_sub(before.missed) };
         GatewayCounters {
             gateway: gateway.to_owned(),
             lane: lane.to_owned(),
             started_ms: now.started_ms,
             taken: seen,
             finished: seen,
-            missed: now.missed.saturating_sub(before.missed),
+            missed,
             message_lost: now.message_lost.saturating_sub(before.message_lost),
-            records_dropped: now.records_dropped.saturating_sub(before.records_dropped),
+            records_dropped,
             // One that said nothing after the stop, with messages on the way, ended without a word.
             last: self.is_over() || self.after.is_some() || self.is_quiet(),
             ..GatewayCounters::default()
@@ -159,11 +163,16 @@ impl Settled {
         let time = humantime::format_rfc3339_millis;
         format!(
             "the messages that the gateway took from {} to {}, whatever became of them; their \
-             outcomes were waited for {:.1} s after that, and at most {} s",
+             outcomes were waited for {:.1} s after that, and at most {} s. Missing numbers are lost \
+             in ROS as far as the gateway's tap counted gaps, in a wider stretch: from its last \
+             counters before the first to the first ones that came {:.1} s or more after the last \
+             (none came: to its newest). When it dropped records meanwhile, what became of them \
+             is unknown",
             time(self.began),
             time(self.ended),
             self.waited.as_secs_f64(),
             super::PATIENCE.as_secs(),
+            super::UNDER_WAY.as_secs_f64(),
         )
     }
 }
