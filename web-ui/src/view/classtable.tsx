@@ -65,7 +65,7 @@ function Lane({ lane }: { lane: LaneView }) {
 function Delivery({ of }: { of: OverPublished | null }) {
   if (of === null) return null;
   const { delivered_within: within, p99_ns, p99_within_ns } = of.published ?? of.pipeline;
-  const share = (part: number) => `${(100 * part).toFixed(1)} %`;
+  const share = (part: number) => percent(part, 1);
   const [lo, hi] = within.ratio_ci;
   const possibly = within.n_possibly > within.n ? ` … ${share(within.n_possibly / of.of)}` : "";
   const time = (ns: number | "lost" | null) =>

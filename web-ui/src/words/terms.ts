@@ -21,8 +21,13 @@ const EN = {
   ci: "95 % interval: two-sided, by order statistics. An end that the sample can't give is missing: a P99 needs 368 messages for an upper end.",
   budget: "budget: the limits that a run is judged by. Nothing measured does not hold.",
   mean_total: "mean total: the mean of the pipeline span against its limit.",
+  delivered_budget:
+    "delivered, as a limit: delivered ÷ published, with what is in flight and what came before discovery.",
+  ai_includes:
+    "AI incl. transport: this AI service doesn't tell its own time, so its whole round trip counts as AI. With Server-Timing it would be told apart.",
   mean_communication: "mean communication: the mean of transport + overhead against its limit.",
-  p99_total: "P99 total: the 99th percentile of the pipeline span against its limit.",
+  p99_total:
+    "P99 total, as a limit: the 99th percentile of the pipeline span over what was published; a lost message takes forever.",
   delivered:
     "delivered: both services answered; the share is of what was published, without messages in flight and those before discovery.",
   verdict:
@@ -56,7 +61,7 @@ const EN = {
   histogram: "distribution: how many messages took about so long, on an axis of logarithms.",
   ledger: "ledger: the account of what became of every published message of a lane.",
   published: "published: handed to DDS by the robots, as far as the source knows.",
-  taken: "taken: took from DDS by the gateway, in this window.",
+  taken: "taken: taken from DDS by the gateway, in this window.",
   painted: "painted: stamped in the first task after the frame that shows the message.",
   pushed: "push: frame sent → received by the page, across two clocks: an interval.",
   clock_step:
@@ -95,8 +100,13 @@ const KO: Readonly<Record<Term, string>> = {
   ci: "95 % 구간: 순서 통계량에 의한 양측 구간. 표본이 줄 수 없는 끝은 비어 있습니다. P99의 상한에는 메시지 368개가 필요합니다.",
   budget: "예산(budget): 실행을 판단하는 한도. 측정된 것이 없으면 지킨 것이 아닙니다.",
   mean_total: "평균 전체: 파이프라인 시간의 평균과 그 한도입니다.",
+  delivered_budget:
+    "전달 비율(한도): 전달 ÷ 발행. 처리 중인 것과 디스커버리 전인 것도 발행에 들어갑니다.",
+  ai_includes:
+    "AI (전송 포함): 이 AI 서비스는 자체 시간을 알려 주지 않아 왕복 전체를 AI로 셉니다. Server-Timing을 보내면 나눌 수 있습니다.",
   mean_communication: "평균 통신: 전송 + 오버헤드의 평균과 그 한도입니다.",
-  p99_total: "P99 전체: 파이프라인 시간의 99번째 백분위수와 그 한도입니다.",
+  p99_total:
+    "P99 전체(한도): 발행된 것 기준 파이프라인 시간의 99번째 백분위수. 잃은 메시지는 무한으로 봅니다.",
   delivered:
     "전달됨: 두 서비스가 모두 응답했습니다. 비율은 발행된 것 기준이며, 처리 중이거나 디스커버리 전인 것은 뺍니다.",
   verdict:
