@@ -14,7 +14,7 @@ import { dash, toneClass } from "./tones";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const height = (): number => (isClose.value ? 166 : 210);
+const height = (): number => (isClose.value ? 139 : 210);
 const LEFT = 44;
 const RIGHT = 12;
 const TOP = 16;

@@ -13,7 +13,7 @@ import { words } from "./words";
 
 const STACK = 26;
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isClose.value ? 21 : 30);
+const rowHeight = (): number => (isClose.value ? 19 : 30);
 const HEAD = 18;
 const AXIS = 22;
 const LINE = 14;

@@ -2,6 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { tickText } from "../chart/ticks";
 import { clip, count, duration, durationText, NOTHING, percent } from "../format";
 import type { Check, LaneView } from "../generated/wire";
 import {
@@ -145,7 +146,7 @@ function Headline({ check }: { check: Check | undefined }) {
         {unit !== "" && <small>&thinsp;{unit}</small>}
       </span>{" "}
       <small>
-        {words("limit", { limit: text(check, check.limit_value) })} ·{" "}
+        {words("limit", { limit: limitText(check) })} ·{" "}
         {words("n", { n: count(of?.classes["total"]?.n ?? 0) })}
         {lanes.value.length > 1 && (
           <>
@@ -177,7 +178,7 @@ function Bars({ checks }: { checks: readonly Check[] }) {
           <BudgetBar check={check} />
           <span class="value">
             <b>{value(check)}</b> {check.quantity === "delivered" ? "≥" : "/"}&nbsp;
-            {text(check, check.limit_value)}
+            {limitText(check)}
           </span>
         </li>
       ))}
@@ -195,6 +196,9 @@ const TERMS = {
 
 const text = (check: Check, of: number): string =>
   check.quantity === "delivered" ? percent(of, 2) : durationText(of);
+/** Limits are round numbers: 2 s, not 2.000 s. */
+const limitText = (check: Check): string =>
+  check.quantity === "delivered" ? percent(check.limit_value, 2) : tickText(check.limit_value);
 
 function value(check: Check): string {
   const what = found(check);
@@ -206,7 +210,7 @@ function measured(check: Check): string {
     check.measured_value === null
       ? `${words("not_measured")} (${clip(check.measured, 80)})`
       : value(check);
-  const limit = text(check, check.limit_value);
+  const limit = limitText(check);
   return `${check.lane}: ${known} ${words(check.quantity === "delivered" ? "at_least" : "limit", { limit })}`;
 }
 

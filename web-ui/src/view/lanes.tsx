@@ -180,7 +180,13 @@ function short(qos: string): string {
 function Share({ of }: { of: LaneView }) {
   const { of: published, delivered, share } = delivery(of.ledger);
   const ci = wilson(Math.min(delivered, published), published);
-  const within = ci === null ? NOTHING : ci.map((end) => percent(end, 2)).join(" … ");
+  const within =
+    ci === null
+      ? NOTHING
+      : ci
+          .map((end) => percent(end, 2))
+          .join(" … ")
+          .replace("\u00a0%", "");
   return (
     <td
       class="figure"

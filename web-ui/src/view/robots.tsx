@@ -156,7 +156,13 @@ function Clock({ of }: { of: ClockReport }) {
           {usedFor(of)}
         </span>
       </th>
-      <td class="figure" {...explainCell("offset", of.relation)}>
+      <td
+        class="figure"
+        {...explainCell(
+          "offset",
+          of.drift_ppm === null ? of.relation : `${of.relation}; ${middle(of.drift_ppm)} ppm`,
+        )}
+      >
         {offset(of)}
         {of.epochs > 1 && (
           <small class="ci warn">{words("epochs", { n: count(of.epochs - 1) })}</small>

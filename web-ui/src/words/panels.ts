@@ -26,7 +26,7 @@ export const panelWords = catalogue(
     since_start: "since the start, all robots",
     in_window: "in the window",
     one_window:
-      "P50 and P99 of one window of one run, delivered since the start, all robots: `hopwatch compare` decides.",
+      "P50 and P99: one window of one run. Delivered: since the start, all robots. `hopwatch compare` decides.",
     lane: "lane",
     delivered: "delivered",
     lost: "lost",
