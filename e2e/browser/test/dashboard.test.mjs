@@ -532,6 +532,10 @@ describe("the dashboard", { concurrency: false }, () => {
     for (const label of labels) assert.match(label, /[가-힣]/, label);
     await w.page.hover("#title-account");
     await w.page.waitForSelector(`${id("explanation")} >> text=장부`);
+    // What the page noticed is Korean, too; what a service wrote is told to be English.
+    w.collector.send("{");
+    await w.page.waitForSelector(`${id("notice")} >> text=수집기의 이해할 수 없는 프레임`);
+    assert.equal(await w.page.getAttribute(id("verdict-reason"), "lang"), "en");
     await w.shot("korean");
     await w.page.reload();
     await w.page.waitForSelector('html[lang="ko"]');
@@ -594,6 +598,16 @@ describe("the dashboard", { concurrency: false }, () => {
       const shown = await w.look();
       clean(shown);
       assert.equal(shown.scrolls_sideways, false);
+      if (name === "phone") {
+        const small = await w.page.$$eval("button, select, .segments span, input", (found) =>
+          found
+            .map((one) => [one.dataset.testid ?? one.className, one.getBoundingClientRect(), one])
+            .filter(([, { width, height }, one]) => width > 1 && !one.matches("[type=radio]"))
+            .filter(([, { width, height }]) => width < 23.9 || height < 23.9)
+            .map(([id, { width, height }]) => `${id}: ${width} × ${height}`),
+        );
+        assert.deepEqual(small, []);
+      }
       await w.page.evaluate(() => window.scrollTo(0, 0));
       await w.shot(`fits-${name}`, name !== "large");
     });

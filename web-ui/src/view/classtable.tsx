@@ -3,6 +3,7 @@
 import { count, durationText, interval, NOTHING, percent } from "../format";
 import type { LaneView, OverPublished, Summary } from "../generated/wire";
 import { lanes } from "../store";
+import { answerWords } from "../words/answers";
 import { figureWords } from "../words/figures";
 import { className } from "../words/names";
 import { panelWords as words } from "../words/panels";
@@ -160,7 +161,7 @@ function Moments({ of, id }: { of: Summary | undefined; id: string }) {
 function Unstable({ reason, rows }: { reason: string; rows: number }) {
   return (
     <td class="unstable" colSpan={QUANTILES.length} rowSpan={rows} data-testid="unstable">
-      <strong>UNSTABLE</strong> {reason}
+      <strong>{answerWords("unstable")}</strong> <span lang="en">{reason}</span>
       <br />
       <span class="quiet">{words("unstable_says")}</span>
     </td>

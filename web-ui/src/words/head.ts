@@ -72,7 +72,7 @@ export const headWords = catalogue(
     light: "밝게",
     dark: "어둡게",
     incompatible_says:
-      "버전 불일치: 이 페이지는 피드 버전 {own}, {feed}는 버전 {other}을 씁니다. 새로 고치면 맞는 페이지를 받습니다.",
+      "버전 불일치: 이 페이지는 피드 버전 {own}, {feed} 쪽은 버전 {other}입니다. 새로 고치면 맞는 페이지를 받습니다.",
     reload: "새로 고침",
     no_config: "어디에 연결할지 아직 모릅니다: {why}. 스스로 다시 시도합니다.",
     stale: "수집기(collector)가 없습니다: 아래 수치는 오래됐습니다.",
