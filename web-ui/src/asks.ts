@@ -15,6 +15,9 @@ export interface Line {
 /** After being seen again, figures come within this time, or the connection died asleep. */
 const ANSWER_WITHIN_MS = 3_000;
 
+/** Several come a second; a connection that is silent for so long seems dead. */
+const SILENT_WITHIN_MS = 8_000;
+
 /** Keeps the collector knowing what one page wants. */
 export class Asks {
   private readonly line: () => Line | null;
@@ -39,7 +42,8 @@ export class Asks {
   /** A connection was opened: the collector knows nothing of this page. */
   opened(): void {
     this.callOff();
-    this.tell();
+    // A new connection begins with figures.
+    if (this.tell() && !this.hidden) this.watchFor(SILENT_WITHIN_MS);
     const { traceId } = this.wants();
     if (traceId !== null) this.message(traceId);
   }
@@ -54,9 +58,16 @@ export class Asks {
     this.send({ type: "message", trace_id: traceId });
   }
 
-  /** Figures came. */
-  answered(): void {
+  /** Figures came; `more` are to come, unless the run has ended. */
+  answered(more: boolean): void {
     this.callOff();
+    // A collector that hangs keeps its connection open: only its silence tells.
+    if (more && !this.hidden) this.watchFor(SILENT_WITHIN_MS);
+  }
+
+  private watchFor(ms: number): void {
+    this.callOff();
+    this.callOff = this.later(ms, () => this.line()?.renew());
   }
 
   /** The page is seen, or no longer. */
@@ -66,7 +77,7 @@ export class Asks {
     this.callOff();
     if (visible) this.line()?.retry();
     if (this.tell() && visible) {
-      this.callOff = this.later(ANSWER_WITHIN_MS, () => this.line()?.renew());
+      this.watchFor(ANSWER_WITHIN_MS);
     }
   }
 

@@ -9,8 +9,11 @@ declare const checked: unique symbol;
  */
 export interface Check<T> {
   (value: unknown): string | null;
-  /** Only for the compiler: the type that the check stands for. */
-  readonly [checked]?: T;
+  /**
+   * Only for the compiler: the type that the check stands for, neither a wider nor a narrower one.
+   * A check of numbers would otherwise pass for one of numbers and `null`, and refuse every `null`.
+   */
+  readonly [checked]?: (value: T) => T;
 }
 
 /** A finite number. */
@@ -75,22 +78,25 @@ export function map<T>(inner: Check<T>): Check<{ [key: string]: T }> {
   };
 }
 
-/** An object with a `key` that says which of these it is. */
-export function tagged<T extends object>(
-  key: keyof T & string,
-  kinds: Readonly<Record<string, Check<never> | Check<T>>>,
+/** An object with a `kind` that says which of these it is. */
+export function tagged<T extends { readonly kind: string }>(
+  kinds: {
+    readonly [Kind in T["kind"]]: Check<Extract<T, { kind: Kind }>>;
+  },
 ): Check<T> {
+  const checks = new Map<unknown, (value: unknown) => string | null>(
+    Object.entries<(value: unknown) => string | null>(kinds),
+  );
   return (value) => {
     if (!isRecord(value)) return " is no object";
-    const kind = value[key];
-    const check = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-    return check === undefined ? `.${key} is unknown` : check(value);
+    const check = checks.get(value["kind"]);
+    return check === undefined ? ".kind is unknown" : check(value);
   };
 }
 
 /** An object that has at least these fields; the compiler sees to it that none is left out. */
 export function object<T extends object>(fields: { [K in keyof T]-?: Check<T[K]> }): Check<T> {
-  const checks = Object.entries<Check<unknown>>(fields);
+  const checks = Object.entries<(value: unknown) => string | null>(fields);
   return (value) => {
     if (!isRecord(value)) return " is no object";
     for (const [key, check] of checks) {

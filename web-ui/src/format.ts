@@ -6,6 +6,9 @@ import { failureName, outcomeName, stageName } from "./words/names";
 /** What is shown where there is no figure: nothing is not zero. */
 export const NOTHING = "–";
 
+/** Of fewer messages the P99, by nearest rank, is just the largest value. */
+export const FEWEST_FOR_P99 = 100;
+
 /** A figure with its unit, apart so that a table can align and dim them. */
 export interface Quantity {
   readonly value: string;
@@ -72,9 +75,22 @@ export function count(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** A share in percent. */
-export function percent(share: number): string {
-  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0%`;
+/**
+ * A share in percent. It is never rounded up to all of them, nor down to none: 99.996 % delivered
+ * isn't 100 %. Without `digits` there are as many as a glance needs.
+ */
+export function percent(share: number, digits?: number): string {
+  const places = digits ?? (share < 0.1 || (share > 0.99 && share < 1) ? 1 : 0);
+  if (share <= 0 || share >= 1) {
+    const whole = share === 1 ? 0 : places;
+    return `${(share * 100).toFixed(whole)}\u00a0%`;
+  }
+  const power = 10 ** places;
+  const part = share * 100 * power;
+  // Cut, not rounded, from where rounding could make it all of them.
+  const shown = (share > 0.99 ? Math.floor(part + 1e-6) : Math.round(part)) / power;
+  if (shown >= 100) return `>\u00a0${(100 - 1 / power).toFixed(places)}\u00a0%`;
+  return shown === 0 ? `<\u00a0${1 / power}\u00a0%` : `${shown.toFixed(places)}\u00a0%`;
 }
 
 /** The interval of a quantile: a bound that the sample is too small for is said to be missing. */

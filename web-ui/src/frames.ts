@@ -73,7 +73,7 @@ export class OtherVersion {
 
 const classOf: Check<Class> = oneOf("ai", "transport", "overhead");
 // A leg that this page doesn't know is shown by its name like all the others.
-const leg = string as Check<Leg>;
+const leg: Check<Leg> = (value) => string(value);
 const ns = nullable(number);
 
 const mode = object<Mode>({ center_ns: number, n: natural, share: number });
@@ -290,7 +290,7 @@ const robot = object<RobotView>({
   rate_hz: ns,
   p50_ns: ns,
   p99_ns: ns,
-  last_ms: number,
+  last_ms: ns,
 });
 
 const clock = object<ClockReport>({
@@ -333,7 +333,7 @@ export const measured = object<MeasuredRun>({
 
 type Of<Kind extends Part["kind"]> = Extract<Part, { kind: Kind }>;
 
-const part = tagged<Part>("kind", {
+const part = tagged<Part>({
   lane: object<Of<"lane">>({ kind: oneOf("lane"), lane }),
   course,
   latest: object<Of<"latest">>({ kind: oneOf("latest"), messages: list(message) }),

@@ -1,21 +1,26 @@
 // What the page says at a glance, computed from the figures: pure.
 
+import type { Figures } from "./figures";
 import type {
   BudgetReport,
   Check,
+  EventView,
   LaneView,
   Ledger,
   MeasuredRun,
   MeasuredState,
+  PublishedSource,
   Summary,
 } from "./generated/wire";
 
-/** The messages that a ledger says are lost, by name of the fate; the largest first. */
+/**
+ * The messages that a ledger says are lost, by name of the fate; the largest first. Those before
+ * discovery aren't among them: they say nothing of the link (METHOD 14).
+ */
 export function losses(ledger: Ledger): [string, number][] {
   const sum = (reasons: { [key: string]: number }): number =>
     Object.values(reasons).reduce((a, b) => a + b, 0);
   const all: [string, number][] = [
-    ["lost_before_discovery", ledger.lost_before_discovery],
     ["lost_in_ros", ledger.lost_in_ros],
     ["outcome_unknown", ledger.outcome_unknown],
     ["queue_dropped", ledger.queue_dropped],
@@ -54,10 +59,13 @@ export function wilson(hits: number, n: number): [number, number] | null {
 }
 
 /** How two intervals lie to each other; `null` where one of them has no such end. */
+export type Apart = "below" | "above" | "overlap" | null;
+
+/** That of two intervals. */
 export function apart(
   a: readonly [number | null, number | null],
   b: readonly [number | null, number | null],
-): "below" | "above" | "overlap" | null {
+): Apart {
   if (a[1] !== null && b[0] !== null && a[1] < b[0]) return "below";
   if (a[0] !== null && b[1] !== null && a[0] > b[1]) return "above";
   return [...a, ...b].some((end) => end === null) ? null : "overlap";
@@ -84,9 +92,10 @@ export function pairOf(lanes: readonly LaneView[]): [LaneView, LaneView] | null 
 
 /** What is shown between BEST_EFFORT (first) and RELIABLE, one word each. */
 export interface Difference {
-  readonly delivered: ReturnType<typeof apart>;
-  readonly p50: ReturnType<typeof apart>;
-  readonly p99: ReturnType<typeof apart>;
+  readonly delivered: Apart;
+  /** Of percentiles that tell how long the run was nothing is said. */
+  readonly p50: Apart | "unstable";
+  readonly p99: Apart | "unstable";
 }
 
 /** Compares two lanes by whether their intervals are apart. */
@@ -95,8 +104,8 @@ export function difference(a: LaneView, b: LaneView): Difference {
     const { delivered, of } = delivery(ledger);
     return wilson(Math.min(delivered, of), of) ?? [null, null];
   };
-  const of = (key: "p50_ci_ns" | "p99_ci_ns"): ReturnType<typeof apart> => {
-    if (a.stability.unstable || b.stability.unstable) return null;
+  const of = (key: "p50_ci_ns" | "p99_ci_ns"): Apart | "unstable" => {
+    if (a.stability.unstable || b.stability.unstable) return "unstable";
     const none: Summary["p50_ci_ns"] = [null, null];
     return apart(a.classes["total"]?.[key] ?? none, b.classes["total"]?.[key] ?? none);
   };
@@ -123,7 +132,61 @@ export function worst({ checks }: BudgetReport): Check[] {
 
 function isWorse(a: Check, b: Check): boolean {
   if (a.passed !== b.passed) return !a.passed;
-  return (used(a) ?? Number.POSITIVE_INFINITY) > (used(b) ?? Number.POSITIVE_INFINITY);
+  return badness(a) > badness(b);
+}
+
+/** Lost is worse than any figure; where nothing was measured, a figure that missed tells more. */
+function badness(check: Check): number {
+  if (found(check) === "lost") return Number.POSITIVE_INFINITY;
+  return used(check) ?? -1;
+}
+
+/** What a check found: a number, or what stands in its place. */
+export function found({
+  measured_value,
+  measured,
+}: Check): "number" | "lost" | "unstable" | "none" {
+  if (measured_value !== null) return "number";
+  if (/^lost\b/.test(measured)) return "lost";
+  return /^unstable\b/.test(measured) ? "unstable" : "none";
+}
+
+/**
+ * Whether a budget that holds does so for sure: of each lane the upper bound of the P99, with 95 %
+ * confidence, is known and within the limit.
+ */
+export function isSure({ checks }: BudgetReport, lanes: readonly LaneView[]): boolean {
+  return checks
+    .filter(({ quantity }) => quantity === "p99_total")
+    .every(({ lane: name, limit_value }) => {
+      const of = lanes.find((lane) => lane.name === name)?.classes["total"];
+      const bound = of?.p99_upper_ns ?? null;
+      return bound !== null && bound < limit_value;
+    });
+}
+
+/**
+ * Whether a lane's AI time includes transport: its AI service tells nothing of its own time, so the
+ * whole round trip counts as AI.
+ */
+export function aiIncludesTransport({ legs }: LaneView): boolean {
+  return Object.hasOwn(legs, "ai_round_trip");
+}
+
+/** Where published numbers come from, of several lanes: the source that knows least. */
+export function weakestSource(lanes: readonly LaneView[]): PublishedSource {
+  const known: readonly PublishedSource[] = ["header_sequence", "publication_sequence", "census"];
+  const of = lanes.map(({ ledger }) => ledger.published_source);
+  return known.find((source) => of.includes(source)) ?? "nothing";
+}
+
+/**
+ * The part of a verdict's reason that bounds it, where it holds of a part of the messages only. It
+ * must be seen however little room there is.
+ */
+export function boundOf(reason: string): string | null {
+  const bound = /in at least [\d.]+ % of those to come \([^)]*\); nothing is said of its P99/;
+  return bound.exec(reason)?.[0] ?? null;
 }
 
 /** The parts of the mean total, 0 to 1 each; `null` without messages. */
@@ -150,4 +213,60 @@ export function withAnswer(
   if (known === undefined) return [answer, ...runs];
   if (STAGES.indexOf(known.state) >= STAGES.indexOf(answer.state)) return runs;
   return runs.map((run) => (run === known ? answer : run));
+}
+
+/**
+ * Events of a QoS that doesn't fit and still holds, newest first. One is over as soon as the
+ * publisher is told to be gone, or messages come that were taken after it: of the robot that it
+ * names, or else of each lane that it is about. Which lane that is, it says by name or by QoS.
+ */
+export function unfit(figures: Figures | null): EventView[] {
+  if (figures === null) return [];
+  const { events, lanes } = figures;
+  const takes = newestTakes(figures);
+  return events
+    .filter(({ kind }) => kind === "incompatible_qos")
+    .filter(({ at_ms, text }) => {
+      const who = /^(\S+): (\S+) offers /.exec(text);
+      if (who !== null && isGone(events, at_ms, who[1] ?? "", who[2] ?? "")) return false;
+      const robot = takes.robots.get(who?.[2]?.split("/").at(-1) ?? "");
+      if (robot !== undefined) return robot <= at_ms;
+      const named = lanes.filter(({ name }) => saysWord(text, name));
+      const alike = named.length > 0 ? named : lanes.filter(({ qos }) => text.includes(qos));
+      const about = alike.length > 0 ? alike : lanes.length === 1 ? lanes : [];
+      if (about.length === 0) return true;
+      return about.some(({ name }) => (takes.lanes.get(name) ?? Number.NEGATIVE_INFINITY) <= at_ms);
+    });
+}
+
+function isGone(events: readonly EventView[], since: number, topic: string, who: string): boolean {
+  return events.some(
+    ({ kind, at_ms, text }) =>
+      kind === "silence_over" && at_ms >= since && text.startsWith(`${topic}: ${who}, `),
+  );
+}
+
+/** Whether a text has a name as a word of its own: "reliable", and not in "best-reliable". */
+function saysWord(text: string, name: string): boolean {
+  const isPart = (character: string | undefined): boolean => /[\w./-]/.test(character ?? " ");
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!isPart(text[at - 1]) && !/[\w/-]/.test(text[at + name.length] ?? " ")) return true;
+  }
+  return false;
+}
+
+/** When the newest message of each lane and of each robot was taken, as far as the page knows. */
+function newestTakes({ robots, latest, slowest }: Figures): {
+  lanes: ReadonlyMap<string, number>;
+  robots: ReadonlyMap<string, number>;
+} {
+  const [byLane, byRobot] = [new Map<string, number>(), new Map<string, number>()];
+  const take = (lane: string, robot: string, at: number | null): void => {
+    if (at === null) return;
+    byLane.set(lane, Math.max(byLane.get(lane) ?? at, at));
+    byRobot.set(robot, Math.max(byRobot.get(robot) ?? at, at));
+  };
+  for (const { lane, robot_id, last_ms } of robots) take(lane, robot_id, last_ms);
+  for (const { lane, robot_id, at_ms } of [...latest, ...slowest]) take(lane, robot_id, at_ms);
+  return { lanes: byLane, robots: byRobot };
 }

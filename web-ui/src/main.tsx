@@ -143,8 +143,9 @@ function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed,
     "collector",
     url(collector_port, "/v1/live"),
     (data, at) => {
-      asks.answered();
-      return figured(state.value, data, at);
+      const next = figured(state.value, data, at);
+      asks.answered(next[0].figures?.state !== "ended");
+      return next;
     },
     null,
     () => asks.opened(),

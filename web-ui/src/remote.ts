@@ -2,6 +2,7 @@
 
 import { type Check, checkedAs, isRecord, Refusal } from "./check";
 import { clip } from "./format";
+import { controlWords } from "./words/controls";
 
 /** The browser's `fetch`, or a test's. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -35,7 +36,7 @@ export async function ask(call: Call, fetch: Fetch): Promise<string | Refusal> {
     const text = await reply.text();
     return reply.ok ? text : new Refusal(sentence(text, reply.status));
   } catch {
-    return new Refusal(`${new URL(call.url).host} doesn't answer`);
+    return new Refusal(controlWords("no_answer", { host: new URL(call.url).host }));
   }
 }
 
@@ -46,7 +47,7 @@ export async function askFor<T>(call: Call, check: Check<T>, fetch: Fetch): Prom
   try {
     return checkedAs(check, JSON.parse(text), "answer");
   } catch {
-    return new Refusal("the answer is not JSON");
+    return new Refusal(controlWords("no_json"));
   }
 }
 
@@ -60,5 +61,5 @@ function sentence(text: string, status: number): string {
     // A plain sentence.
   }
   const line = typeof said === "string" ? clip(said.trim(), LONGEST_SENTENCE) : "";
-  return line === "" ? `refused with status ${status}` : line;
+  return line === "" ? controlWords("refused", { status }) : line;
 }

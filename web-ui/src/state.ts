@@ -132,7 +132,10 @@ export function figured(state: PageState, data: unknown, now: number): [PageStat
   }
   const figures = merge(goesOn ? last : null, frame);
   const snapshots = state.snapshots + 1;
-  return [{ ...state, collector: { kind: "live" }, figures, figuresAt: now, snapshots }, NONE];
+  // Another run knows nothing of a message of the one before.
+  const picked = last !== null && last.runId !== frame.run_id ? null : state.picked;
+  const collector: Connection = { kind: "live" };
+  return [{ ...state, collector, figures, figuresAt: now, snapshots, picked }, NONE];
 }
 
 /** A message is to be looked at: what is on the page already needs no answer. */

@@ -34,13 +34,27 @@ export const client = computed(() => state.value.client);
 export const now = signal(0);
 /** When the page was last seen again, in ms of the page's clock: until then nothing was asked for. */
 export const seenAt = signal(0);
-/** Whether the figures on the page are old: the collector is away. */
+/** The collector sends several snapshots a second. */
+const SILENT_MS = 3_000;
+/** So long without one, and what is shown may no longer be called live. */
+const OLD_MS = 5_000;
+/** For how long, in whole seconds, nothing has come although something should. */
+export const silence = computed(() => {
+  const { figures: known, figuresAt } = state.value;
+  // After the end nothing changes any more, and a page that wasn't seen asked for nothing.
+  if (figuresAt === null || known?.state === "ended") return null;
+  const age = now.value - Math.max(figuresAt, seenAt.value);
+  return age > SILENT_MS ? Math.floor(age / 1000) * 1000 : null;
+});
+/** Whether the collector is connected and has been silent for too long: it hangs. */
+export const isHung = computed(() => (silence.value ?? 0) >= OLD_MS);
+/** Whether the figures on the page are old: the collector is away, or hangs. */
 export const isStale = computed(
-  () => state.value.figures !== null && state.value.collector.kind !== "live",
+  () => state.value.figures !== null && (state.value.collector.kind !== "live" || isHung.value),
 );
 /** Whether what is shown is still that of what was watched before. */
 export const isLate = computed(() => {
-  const [shown, wanted] = [state.value.figures?.watch, watch.value];
+  const [shown, wanted] = [figures.value?.watch, watch.value];
   return shown !== undefined && (shown.window !== wanted.window || shown.robot !== wanted.robot);
 });
 /** The smallest step of the browser's clock, in ns. */

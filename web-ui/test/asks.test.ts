@@ -74,10 +74,24 @@ test("a connection that died asleep is opened anew", () => {
 test("one that answers is kept", () => {
   const a = asks(true);
   a.seen(true);
-  a.answered();
+  a.answered(true);
+  // From now on more are due, until the run has ended or nobody looks.
+  expect(timers).toHaveLength(1);
+  a.answered(false);
   expect(timers).toHaveLength(0);
+  a.answered(true);
   a.seen(false);
   a.seen(true);
   a.seen(false);
   expect(timers).toHaveLength(0);
+});
+
+test("a collector that hangs is connected to anew", () => {
+  const a = asks();
+  a.opened();
+  a.answered(true);
+  a.answered(true);
+  expect(timers).toHaveLength(1);
+  timers[0]?.();
+  expect(said.at(-1)).toBe("renew");
 });

@@ -67,6 +67,12 @@ test("counts, shares and words for them", () => {
   expect(counted(0, "page")).toBe("0 pages");
   expect(plain(percent(0.024))).toBe("2.4 %");
   expect(plain(percent(1.037))).toBe("104 %");
+  // Never rounded up to all, nor down to none.
+  expect(plain(percent(0.9997))).toBe("99.9 %");
+  expect(plain(percent(0.99996, 2))).toBe("99.99 %");
+  expect(plain(percent(0.000001, 2))).toBe("< 0.01 %");
+  expect(plain(percent(1, 2))).toBe("100 %");
+  expect(plain(percent(0.9938, 2))).toBe("99.38 %");
 });
 
 describe("the interval of a P99", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Refusal } from "../src/check";
+import { type Check, number, Refusal } from "../src/check";
 import { OtherVersion, readConfig, readLive, readPush } from "../src/frames";
 import { VERSION } from "../src/generated/wire";
 import { frame, LANE, LEDGER, MESSAGE, PARTS, SUMMARY } from "./snapshot";
@@ -108,4 +108,27 @@ test("another version is told from rubbish, whatever its shape", () => {
     const hello = JSON.stringify({ type: "hello", version });
     expect(readPush(hello)).toEqual(new OtherVersion(version));
   }
+});
+
+test("whatever may be null is understood as null", () => {
+  const robot = {
+    lane: "a",
+    robot_id: "r",
+    published: null,
+    taken: 0,
+    delivered: 0,
+    rate_hz: null,
+    p50_ns: null,
+    p99_ns: null,
+    last_ms: null,
+  };
+  expect(reason(readLive(frame({ parts: [{ kind: "robots", robots: [robot] }] })))).toBe(
+    "understood",
+  );
+});
+
+test("a check of numbers doesn't pass for one of numbers and null", () => {
+  // @ts-expect-error: it would refuse every null.
+  const wrong: Check<number | null> = number;
+  expect(wrong(null)).toBe(" is no number");
 });

@@ -1,24 +1,30 @@
 import { expect, test } from "vitest";
-import type { Check, LaneView, MeasuredRun } from "../src/generated/wire";
+import { type Figures, merge } from "../src/figures";
+import type { Check, EventView, LaneView, MeasuredRun, Part } from "../src/generated/wire";
 import {
+  aiIncludesTransport,
   apart,
+  boundOf,
   delivery,
   difference,
+  found,
+  isSure,
   losses,
   pairOf,
   shares,
+  unfit,
   used,
+  weakestSource,
   wilson,
   withAnswer,
   worst,
 } from "../src/judge";
-import { LANE, LEDGER, SUMMARY } from "./snapshot";
+import { LANE, LEDGER, MESSAGE, PARTS, SUMMARY, snapshot } from "./snapshot";
 
 test("what is lost, the largest first; what is on the way isn't", () => {
   expect(losses({ ...LEDGER, lost_in_ros: 7 })).toEqual([
     ["lost_in_ros", 7],
     ["ai_failed", 2],
-    ["lost_before_discovery", 1],
   ]);
   expect(delivery(LEDGER)).toEqual({ of: 8, delivered: 5, share: 5 / 8 });
   expect(delivery({ ...LEDGER, published: 2, in_flight: 1 }).share).toBeNull();
@@ -69,7 +75,7 @@ test("a difference is shown by intervals alone, and never of an unstable lane", 
   const b = { ...LANE, classes: { total: total(3, 4) } };
   expect(difference(a, b)).toEqual({ delivered: "overlap", p50: "below", p99: null });
   const unstable = { ...b, stability: { ...b.stability, unstable: true } };
-  expect(difference(a, unstable).p50).toBeNull();
+  expect(difference(a, unstable)).toMatchObject({ p50: "unstable", p99: "unstable" });
 });
 
 test("budget: the part of a limit that is used, and what stands worst", () => {
@@ -95,6 +101,91 @@ test("budget: the part of a limit that is used, and what stands worst", () => {
     delivered,
   ];
   expect(worst({ passed: false, checks }).map(({ lane }) => lane)).toEqual(["c", "a"]);
+  // Lost is worse than any figure that missed, and that worse than none.
+  const missed = check({ lane: "d", measured_value: 3e9, passed: false });
+  const none = check({ lane: "e", measured_value: null, measured: "nothing", passed: false });
+  const lost = check({
+    lane: "f",
+    measured_value: null,
+    measured: "lost: more than 1 % of the messages were",
+    passed: false,
+  });
+  expect([missed, none, lost].map(found)).toEqual(["number", "none", "lost"]);
+  const of = (checks: Check[]) => worst({ passed: false, checks }).map(({ lane }) => lane);
+  expect(of([none, missed])).toEqual(["d"]);
+  expect(of([none, missed, lost])).toEqual(["f"]);
+});
+
+test("a budget that holds does so for sure only with an upper bound within the limit", () => {
+  const p99 = (PARTS.find(({ kind }) => kind === "verdict") as Extract<Part, { kind: "verdict" }>)
+    .budget;
+  const lane = (p99_upper_ns: number | null): LaneView => ({
+    ...LANE,
+    classes: { total: { ...SUMMARY, p99_upper_ns } },
+  });
+  expect(isSure(p99, [lane(null)])).toBe(false);
+  expect(isSure(p99, [lane(3e9)])).toBe(false);
+  expect(isSure(p99, [lane(1e9)])).toBe(true);
+  expect(isSure(p99, [])).toBe(false);
+});
+
+test("an AI service that tells nothing is known by its leg", () => {
+  expect(aiIncludesTransport(LANE)).toBe(false);
+  const { wake } = LANE.legs;
+  expect(aiIncludesTransport({ ...LANE, legs: { ai_round_trip: wake as never } })).toBe(true);
+});
+
+test("where the numbers come from: the source that knows least", () => {
+  const of = (source: LaneView["ledger"]["published_source"]): LaneView => ({
+    ...LANE,
+    ledger: { ...LEDGER, published_source: source },
+  });
+  expect(weakestSource([of("census"), of("header_sequence")])).toBe("header_sequence");
+  expect(weakestSource([of("census"), of("nothing")])).toBe("census");
+  expect(weakestSource([])).toBe("nothing");
+});
+
+test("a verdict's bound is found in its reason", () => {
+  const bound = "in at least 90.5 % of those to come (95 %); nothing is said of its P99";
+  expect(
+    boundOf(`met with HTTP, below the margin of 10 ms in all 30 messages, so ${bound}. And`),
+  ).toBe(bound);
+  expect(boundOf("the whole communication's P99 is at most 2 ms (95 %, n = 400)")).toBeNull();
+});
+
+test("a QoS that doesn't fit is told until messages come after it", () => {
+  const figures = (events: EventView[], change: Partial<Figures> = {}): Figures => ({
+    ...merge(null, snapshot()),
+    lanes: [lane("fast", "BEST_EFFORT KEEP_LAST 1", "http1"), lane("a", "RELIABLE X", "http1")],
+    events,
+    robots: [],
+    latest: [],
+    slowest: [],
+    ...change,
+  });
+  const asks = (at_ms: number, who = "/pub", kind = "incompatible_qos"): EventView => ({
+    at_ms,
+    kind,
+    text: `/status: ${who} offers BEST_EFFORT, the subscription asks for RELIABLE X; publish so`,
+  });
+  const message = (lane: string, at_ms: number) => ({ ...MESSAGE, lane, at_ms, robot_id: "r" });
+  const at = (found: EventView[]) => found.map(({ at_ms }) => at_ms);
+  expect(unfit(null)).toEqual([]);
+  expect(at(unfit(figures([asks(50), asks(7, "/other")])))).toEqual([50, 7]);
+  // Messages of another lane, or from before, say nothing.
+  expect(at(unfit(figures([asks(50)], { latest: [message("fast", 60)] })))).toEqual([50]);
+  expect(at(unfit(figures([asks(50)], { latest: [message("a", 40)] })))).toEqual([50]);
+  expect(unfit(figures([asks(50)], { latest: [message("a", 60)] }))).toEqual([]);
+  // Of the robot that it names, where that is known.
+  const latest = [message("a", 60), { ...message("a", 40), robot_id: "pub" }];
+  expect(at(unfit(figures([asks(50)], { latest })))).toEqual([50]);
+  const gone = {
+    at_ms: 70,
+    kind: "silence_over",
+    text: "/status: /pub, which did not fit, is gone",
+  };
+  expect(unfit(figures([gone, asks(50)]))).toEqual([]);
+  expect(at(unfit(figures([gone, asks(50, "/other")])))).toEqual([50]);
 });
 
 test("shares of the mean total", () => {

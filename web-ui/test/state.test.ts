@@ -137,3 +137,10 @@ test("a picked message is shown from what is there, or else asked for", () => {
   expect(known.picked?.message).toEqual(MESSAGE);
   expect(figured(known, answer("ff", null), 3)[0].picked?.message).toEqual(MESSAGE);
 });
+
+test("a picked message doesn't survive into another run", () => {
+  const [state] = figured(START, frame(), 1);
+  const chosen = picked(state, "00");
+  expect(figured(chosen, frame({ elapsed_ms: 2000 }), 2)[0].picked).toBe(chosen.picked);
+  expect(figured(chosen, frame({ run_id: "s" }), 2)[0].picked).toBeNull();
+});

@@ -71,12 +71,25 @@ describe("the dashboard", { concurrency: false }, () => {
     w.broadcaster.send(push(1));
     await onOneScreen(w.page);
     assert.equal(await text(w, "headline-qos"), "no difference shown");
-    assert.match(await text(w, "answer-qos"), /overlap.*hopwatch compare/);
+    assert.match(await text(w, "answer-qos"), /overlap.*hopwatch compare decides/);
     assert.equal(await w.page.getAttribute(id("headline-where"), "data-class"), "ai");
-    assert.equal(await w.page.getAttribute(id("headline-lost"), "data-count"), "12");
+    assert.equal(await w.page.getAttribute(id("headline-lost"), "data-count"), "10");
+    // Of what the link was given: without what is in flight and what came before discovery.
+    assert.match(await text(w, "answer-lost"), /10 of 2\s044.*before discovery 2/);
+    assert.match(await text(w, "answer-lost"), /since the start, all robots/);
+    for (const place of ["compare", "flow", "lane-table"])
+      assert.match((await text(w, place)).toLowerCase(), /since the start, all robots/, place);
+    // Each of several lanes is judged, and the figure is that of the one that stands worst.
+    const total = w.page.locator(id("total-p99"));
+    const worst = await w.page.getAttribute(id("budget-p99_total"), "data-lane");
+    assert.equal(await total.getAttribute("data-lane"), worst);
+    assert.match(await text(w, "headline-total"), /14\.8.*of 2\ss · n\s=\s1\s234 · best-effort/);
+    // Nothing of a robot that is silent is made up.
+    const silent = await w.page.textContent('[data-robot="robot_004"]');
+    assert.match(silent, /robot_004.*–.*–.*0\/0–$/);
     assert.match(await text(w, "certainty"), /Not proven/);
-    assert.equal(await w.page.locator(`${id("budget")} [data-passed="true"]`).count(), 4);
-    assert.equal(await w.page.locator("svg.budget-bar").count(), 4);
+    assert.equal(await w.page.locator(`${id("budget")} [data-passed="true"]`).count(), 3);
+    assert.equal(await w.page.locator("svg.budget-bar").count(), 3);
     clean(await w.look());
     await w.shot("two-lanes-light");
   });
@@ -97,7 +110,7 @@ describe("the dashboard", { concurrency: false }, () => {
       await text(w, "headline-qos"),
       "RELIABLE delivers more, BEST_EFFORT has the lower P99",
     );
-    assert.match(await text(w, "answer-qos"), /apart.*hopwatch compare/);
+    assert.match(await text(w, "answer-qos"), /apart.*hopwatch compare decides/);
     await w.shot("qos-differs");
   });
 
@@ -317,7 +330,7 @@ describe("the dashboard", { concurrency: false }, () => {
     await live(w);
     await w.page.waitForSelector(id("qos"));
     assert.match(await text(w, "qos"), /start it with RELIABLE/);
-    await onOneScreen(w.page);
+    await onOneScreen(w.page, { crowded: true });
     await w.shot("incompatible-qos");
     await w.page.click(`${id("qos")} button`);
     await w.page.waitForSelector(id("qos"), { state: "detached" });
@@ -344,7 +357,7 @@ describe("the dashboard", { concurrency: false }, () => {
       two({ lanes, budget: budget(lanes, { p99_ns: 10 * MS }), elapsed_ms: 63_200 }),
     );
     await w.page.waitForSelector(`${id("budget-p99_total")}[data-passed="false"]`);
-    assert.match(await text(w, "headline-total"), /budget missed/);
+    assert.match(await text(w, "answer-total"), /budget missed/);
     // 58 messages give no upper end of a P99, and the page doesn't make one up.
     assert.match(await text(w, "lane-table"), /14\.8\sms≥\s14\.2\sms/);
     const told = await w.page.getAttribute(`${id("lane-row")} [data-explain="p99"]`, "data-more");
@@ -352,8 +365,131 @@ describe("the dashboard", { concurrency: false }, () => {
     await w.shot("over-budget");
     w.collector.send(two({ state: "ended", elapsed_ms: 63_400 }));
     await w.page.waitForSelector(id("ended"));
-    await onOneScreen(w.page);
+    await onOneScreen(w.page, { crowded: true });
     await w.shot("ended-dashboard");
+  });
+
+  test("what is lost is said shortly, and fills its bar", async () => {
+    const lanes = [lane("best-effort", 1234), lane("reliable", 800, RELIABLE)];
+    const judged = budget(lanes, { min_delivered: 0.999 });
+    const check = judged.checks.find(
+      (one) => one.quantity === "p99_total" && one.lane === "reliable",
+    );
+    Object.assign(check, {
+      measured_value: null,
+      measured: "lost: more than 1 % of the messages were",
+      passed: false,
+    });
+    const w = await open({ first: two({ budget: { ...judged, passed: false } }) });
+    await live(w);
+    assert.match(await text(w, "headline-total"), /^P99 lost of 2\ss.*reliable$/);
+    const wide = await w.page.getAttribute(`${id("budget-p99_total")} .fill`, "width");
+    assert.equal(Number.parseFloat(wide), 100);
+    // As the collector judges it: of all that was published.
+    const least = await w.page.getAttribute(id("budget-delivered"), "data-more");
+    assert.match(least, /reliable: 99\.00\s%/);
+    await onOneScreen(w.page);
+    await w.shot("lost-over-budget");
+  });
+
+  test("few messages: holds, and isn't sure; the verdict's bound is in sight", async () => {
+    const bound = "in at least 90.5 % of those to come (95 %); nothing is said of its P99";
+    const reason = `the requirements are met with HTTP: ${"communication 1.38 ms < 100 ms, ".repeat(8)} so ${bound}`;
+    const few = lane("best-effort", 30, {
+      ledger: ledger(30, {
+        published: 33,
+        published_source: "header_sequence",
+        lost_in_ros: 0,
+        dds_lost: 0,
+        outcome_unknown: 0,
+        ai_failed: {},
+      }),
+    });
+    const verdict = { decision: "KEEP", reason };
+    const w = await open({ first: snapshot({ lanes: [few], verdict }) });
+    await live(w);
+    assert.equal(await w.page.getAttribute(id("answer-total"), "data-tone"), "warn");
+    assert.match(await text(w, "answer-total"), /not yet sure.*n\s=\s30/);
+    assert.doesNotMatch(await text(w, "answer-http"), /[Ss]ure/);
+    const seen = await w.page.evaluate(() => {
+      const card = document.querySelector('[data-testid="answer-http"]').getBoundingClientRect();
+      const told = document.querySelector('[data-testid="verdict-bound"]').getBoundingClientRect();
+      return [card.bottom, told.bottom];
+    });
+    assert.ok(seen[1] <= seen[0], `${seen}`);
+    await w.page.hover(id("verdict-bound"));
+    await w.page.waitForSelector(`${id("explanation")} >> text=90.5 %`);
+    // Without the robots' own count nobody knows that nothing was lost.
+    assert.equal(await text(w, "headline-lost"), "none known lost");
+    assert.equal(await w.page.getAttribute(id("answer-lost"), "data-tone"), "plain");
+    assert.match(await text(w, "lost-source"), /header's sequence/);
+    assert.match(await text(w, "answer-lost"), /before discovery 1/);
+    await w.shot("few");
+  });
+
+  test("an unstable lane beside a stable one: no percentiles of it anywhere", async () => {
+    const { stability } = lane("x", 1);
+    const unstable = { ...stability, unstable: true, reason: "the queue grows" };
+    const lanes = [
+      lane("best-effort", 500),
+      lane("reliable", 800, { ...RELIABLE, stability: unstable }),
+    ];
+    const w = await open({ first: two({ lanes }) });
+    await live(w);
+    assert.match(await text(w, "headline-qos"), /unstable: not compared/);
+    assert.equal(await w.page.getAttribute(id("compare-p99"), "data-shown"), "unstable");
+    assert.equal(await w.page.locator(`${id("distribution")} path.line`).count(), 1);
+    const key = '.panel-course .chart-key [data-lane="reliable"]';
+    assert.match(await w.page.textContent(key), /UNSTABLE/);
+    assert.doesNotMatch(await w.page.textContent(key), /P99/);
+    await w.shot("one-unstable");
+  });
+
+  test("an AI service that tells nothing is said to include transport", async () => {
+    const one = lane("best-effort", 1234);
+    const { ai_wait, ai_infer, ai_request, ai_reply, ...legs } = one.legs;
+    const untold = { ...one, legs: { ...legs, ai_round_trip: ai_infer } };
+    const w = await open({ first: snapshot({ lanes: [untold] }) });
+    await live(w);
+    for (const place of ["headline-where", "split", "quantity"])
+      assert.match(await text(w, place), /AI incl\. transport/, place);
+  });
+
+  test("a collector that hangs: its figures are old, and it is connected to anew", async () => {
+    const w = await open({ first: two() });
+    await live(w);
+    await w.page.waitForSelector(`main[data-stale="true"]`, { timeout: 8000 });
+    await w.page.waitForSelector(id("hung"));
+    await until("another connection", () => w.collector.connections === 2);
+    await w.page.waitForSelector(`main[data-stale="false"]`);
+  });
+
+  test("a QoS that didn't fit is over once messages come", async () => {
+    const text = "/status: /pub offers BEST_EFFORT, lane reliable asks for RELIABLE: publish so";
+    const events = [
+      { at_ms: 62_900, kind: "incompatible_qos", text },
+      { at_ms: 60_000, kind: "incompatible_qos", text: text.replace("/pub", "/other") },
+    ];
+    const w = await open({ first: two({ events }) });
+    await live(w);
+    await w.page.waitForSelector(`${id("qos")}[data-count="2"] >> text=since 1\u00a0min 02\u00a0s`);
+    const latest = [message(9, { lane: "reliable", at_ms: 63_400 })];
+    w.collector.send(changes(63_500, [{ kind: "latest", messages: latest }]));
+    await w.page.waitForSelector(id("qos"), { state: "detached" });
+  });
+
+  test("what is spoken of the course changes with keys only", async () => {
+    const w = await open({ first: two() });
+    await live(w);
+    await w.page.focus(id("course"));
+    const spoken = () =>
+      w.page.$eval(id("course"), (one) => [one.ariaLabel, one.ariaValueNow, one.ariaValueText]);
+    const before = await spoken();
+    w.collector.send(two({ elapsed_ms: 70_000 }));
+    await w.page.waitForSelector(`${id("elapsed")} >> text=1\u00a0min 10`);
+    assert.deepEqual(await spoken(), before);
+    await w.page.keyboard.press("ArrowLeft");
+    await until("another moment", async () => (await spoken())[1] !== before[1]);
   });
 
   test("fifteen lanes stay usable", async () => {
@@ -362,7 +498,7 @@ describe("the dashboard", { concurrency: false }, () => {
     );
     const w = await open({ first: snapshot({ lanes }) });
     await live(w);
-    await onOneScreen(w.page);
+    await onOneScreen(w.page, { crowded: true });
     const drawn = () => w.page.locator(`${id("lane-row")}[data-drawn="true"]`).count();
     assert.equal(await drawn(), 6);
     await w.page.click(id("draw-all"));
@@ -396,6 +532,10 @@ describe("the dashboard", { concurrency: false }, () => {
     for (const label of labels) assert.match(label, /[가-힣]/, label);
     await w.page.hover("#title-account");
     await w.page.waitForSelector(`${id("explanation")} >> text=장부`);
+    // What the page noticed is Korean, too; what a service wrote is told to be English.
+    w.collector.send("{");
+    await w.page.waitForSelector(`${id("notice")} >> text=수집기의 이해할 수 없는 프레임`);
+    assert.equal(await w.page.getAttribute(id("verdict-reason"), "lang"), "en");
     await w.shot("korean");
     await w.page.reload();
     await w.page.waitForSelector('html[lang="ko"]');
@@ -458,6 +598,16 @@ describe("the dashboard", { concurrency: false }, () => {
       const shown = await w.look();
       clean(shown);
       assert.equal(shown.scrolls_sideways, false);
+      if (name === "phone") {
+        const small = await w.page.$$eval("button, select, .segments span, input", (found) =>
+          found
+            .map((one) => [one.dataset.testid ?? one.className, one.getBoundingClientRect(), one])
+            .filter(([, { width, height }, one]) => width > 1 && !one.matches("[type=radio]"))
+            .filter(([, { width, height }]) => width < 23.9 || height < 23.9)
+            .map(([id, { width, height }]) => `${id}: ${width} × ${height}`),
+        );
+        assert.deepEqual(small, []);
+      }
       await w.page.evaluate(() => window.scrollTo(0, 0));
       await w.shot(`fits-${name}`, name !== "large");
     });

@@ -65,16 +65,30 @@ export function clean(shown) {
 }
 
 /** All essentials stand on the screen, in full and side by side, and nothing scrolls to see them. */
-export async function onOneScreen(page) {
+export async function onOneScreen(page, { crowded = false } = {}) {
   const found = await page.evaluate(() => {
     const panels = [...document.querySelectorAll("main > .panel, .answer-card")].map((panel) => {
       const { top, bottom, left, right } = panel.getBoundingClientRect();
       return { name: panel.dataset.testid, top, bottom, left, right };
     });
-    return { panels, height: document.documentElement.scrollHeight, innerHeight, innerWidth };
+    // Nothing is cut off inside a panel either, nor has to be scrolled to; lists grow, though.
+    const within = "main > .panel, .scroll:not(ul), .chart, .answer-card, .budget .name";
+    const cut = [...document.querySelectorAll(within)]
+      .filter((one) => {
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = one;
+        return scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1;
+      })
+      .map((one) => {
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = one;
+        const name = one.closest("[data-testid]")?.dataset.testid;
+        return `${name} .${one.className}: ${scrollWidth} × ${scrollHeight} in ${clientWidth} × ${clientHeight}`;
+      });
+    return { panels, cut, height: document.documentElement.scrollHeight, innerHeight, innerWidth };
   });
   assert.ok(found.height <= found.innerHeight, `page is ${found.height} px high`);
   assert.equal(found.panels.length, 16);
+  // Below a banner, and with more lanes than a table has room for, some must be scrolled to.
+  if (!crowded) assert.deepEqual(found.cut, []);
   for (const { name, top, bottom, left, right } of found.panels) {
     assert.ok(top >= 0 && bottom <= found.innerHeight, `${name}: ${top} … ${bottom}`);
     assert.ok(left >= 0 && right <= found.innerWidth, `${name}: ${left} … ${right}`);

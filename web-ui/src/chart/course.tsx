@@ -1,5 +1,5 @@
-// Latency over time: each lane's P50 as a line, up to its P99 as a band, where messages were lost,
-// and what was marked.
+// Latency over time: each lane's P50 as a line, a band up to its P99 (of few messages: the largest),
+// where messages were lost, and what was marked.
 
 import { type Signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -13,6 +13,7 @@ import {
   emptyGrid,
   fill,
   type Grid,
+  hasP99,
   lostIn,
   middle,
   nearest,
@@ -33,6 +34,8 @@ export interface CourseProps {
   readonly fromMs: number;
   readonly toMs: number;
   readonly quantity: CourseQuantity;
+  /** As it is called. */
+  readonly quantityName: string;
   readonly limitNs: number | null;
   readonly marks: readonly { readonly atMs: number; readonly text: string }[];
   /** Where the cursor is, in ms since the collector's start; shared with other courses. */
@@ -41,9 +44,17 @@ export interface CourseProps {
   readonly pick: (traceId: string) => void;
 }
 
+/** What a reader of the screen says of the cursor. */
+interface Spoken {
+  readonly min: number;
+  readonly max: number;
+  readonly now: number;
+  readonly text: string;
+}
+
 /** The chart, with a line of figures above it: those at the cursor, or else the newest. */
 export function CourseChart(props: CourseProps) {
-  const { lanes, widthMs, fromMs, toMs, quantity, limitNs, marks, cursor } = props;
+  const { lanes, widthMs, fromMs, toMs, quantity, quantityName, limitNs, marks, cursor } = props;
   const host = useRef<HTMLDivElement | null>(null);
   const plot = useRef<CoursePlot | null>(null);
   const now = useRef(props);
@@ -88,7 +99,22 @@ export function CourseChart(props: CourseProps) {
   });
 
   const at = cursor.value === null ? -1 : binAt(grid, cursor.value);
-  const spoken = at === -1 ? "" : binText(grid, lanes, quantity, at);
+  // What is spoken changes with keys only: with each snapshot a screen reader would never end.
+  const [held, setSaid] = useState<Spoken | null>(null);
+  const speak = (): Spoken => {
+    const where = cursor.peek() === null ? -1 : binAt(grid, cursor.peek() ?? 0);
+    return {
+      min: Math.round(fromMs),
+      max: Math.round(toMs),
+      now: Math.round(cursor.peek() ?? toMs),
+      text:
+        where === -1
+          ? `${words("no_cursor")}. ${words("newest")}: ${newestText(grid, lanes, quantity)}`
+          : binText(grid, lanes, quantity, where),
+    };
+  };
+  const say = (): void => setSaid(speak());
+  const said = held ?? speak();
   return (
     <div class="chart course" data-quantity={quantity}>
       <Figures grid={grid} lanes={lanes} quantity={quantity} at={at} />
@@ -97,14 +123,18 @@ export function CourseChart(props: CourseProps) {
         ref={host}
         role="slider"
         tabIndex={0}
-        aria-label={summary(grid, lanes, quantity)}
-        aria-valuemin={Math.round(fromMs)}
-        aria-valuemax={Math.round(toMs)}
-        aria-valuenow={Math.round(cursor.value ?? toMs)}
-        aria-valuetext={spoken === "" ? words("no_cursor") : spoken}
+        aria-label={words("course", { quantity: quantityName })}
+        aria-valuemin={said.min}
+        aria-valuemax={said.max}
+        aria-valuenow={said.now}
+        aria-valuetext={said.text}
         onKeyDown={(event) => {
-          if (key(event.key, grid, props)) event.preventDefault();
+          if (!key(event.key, grid, props)) return;
+          event.preventDefault();
+          say();
         }}
+        onFocus={say}
+        onBlur={() => setSaid(null)}
         data-testid="course"
       />
     </div>
@@ -147,7 +177,7 @@ function pickAt(plot: CoursePlot, props: CourseProps, ms: number, ns: number): v
   if (at === -1) return;
   const reach = Math.ceil(20 / Math.max(0.5, plot.binWidth()));
   const found = nearest(plot.grid, at, reach, (track, i) => {
-    const values = [track.p50[i], track.p99[i], track.max[i]];
+    const values = [track.p50[i], track.top[i], track.max[i]];
     const away = values.map((value = Number.NaN) => plot.apart(value, ns));
     return Math.min(...away.filter((px) => !Number.isNaN(px)), 1e6);
   });
@@ -174,7 +204,7 @@ function Figures({ grid, lanes, quantity, at }: FiguresProps) {
         return (
           <li key={lane.name} data-lane={lane.name}>
             <Key tone={lane.tone} name={lane.name} />
-            <BinFigures bin={bin} quantity={quantity} few={lanes.length <= 3} />
+            <BinFigures lane={lane} bin={bin} quantity={quantity} few={lanes.length <= 3} />
           </li>
         );
       })}
@@ -182,17 +212,30 @@ function Figures({ grid, lanes, quantity, at }: FiguresProps) {
   );
 }
 
-function BinFigures(props: { bin: Bin | undefined; quantity: CourseQuantity; few: boolean }) {
-  const { bin, quantity, few } = props;
+interface BinProps {
+  readonly lane: CourseLane;
+  readonly bin: Bin | undefined;
+  readonly quantity: CourseQuantity;
+  readonly few: boolean;
+}
+
+function BinFigures({ lane, bin, quantity, few }: BinProps) {
   if (bin === undefined) return <span class="quiet">{words("nothing")}</span>;
   const lost = lostIn(bin);
   return (
     <>
-      <b>{durationText(middle(bin, quantity))}</b>
+      {lane.unstable ? (
+        <b class="warn" title={words("lane_unstable")}>
+          {words("unstable")}
+        </b>
+      ) : (
+        <b>{durationText(middle(bin, quantity))}</b>
+      )}
       {few && quantity === "total" && (
         <span class="quiet">
           {" "}
-          P99 {durationText(bin.p99_ns)} · {words("max")} {durationText(bin.max_ns)}
+          {hasP99(bin) && !lane.unstable && `P99 ${durationText(bin.p99_ns)} · `}
+          {words("max")} {durationText(bin.max_ns)} · n&nbsp;=&nbsp;{count(bin.n)}
         </span>
       )}
       {lost > 0 && <span class="bad"> ✕ {few ? lostText(bin) : count(lost)}</span>}
@@ -220,26 +263,30 @@ function binText(
 ): string {
   const figures = lanes.map((lane, l) => {
     const bin = grid.tracks[l]?.bins[at];
-    return `${lane.name}: ${bin === undefined ? words("nothing") : binFigures(bin, quantity)}`;
+    return `${lane.name}: ${bin === undefined ? words("nothing") : binFigures(lane, bin, quantity)}`;
   });
   const start = timeText(grid.startMs + at * grid.widthMs, grid.widthMs);
   return `${words("at", { at: start })}. ${figures.join("; ")}`;
 }
 
-function binFigures(bin: Bin, quantity: CourseQuantity): string {
+function binFigures(lane: CourseLane, bin: Bin, quantity: CourseQuantity): string {
   const lost = lostIn(bin);
+  const whole = quantity === "total";
   return [
-    `P50 ${durationText(middle(bin, quantity))}`,
-    ...(quantity === "total" ? [`P99 ${durationText(bin.p99_ns)}`] : []),
+    lane.unstable ? words("lane_unstable") : `P50 ${durationText(middle(bin, quantity))}`,
+    ...(whole && hasP99(bin) && !lane.unstable ? [`P99 ${durationText(bin.p99_ns)}`] : []),
+    ...(whole ? [`${words("max")} ${durationText(bin.max_ns)}`] : []),
+    `n ${count(bin.n)}`,
     ...(lost > 0 ? [`${words("lost_row")} ${lostText(bin)}`] : []),
   ].join(", ");
 }
 
-function summary(grid: Grid, lanes: readonly CourseLane[], quantity: CourseQuantity): string {
+function newestText(grid: Grid, lanes: readonly CourseLane[], quantity: CourseQuantity): string {
   const figures = lanes.map((lane, l) => {
     const track = grid.tracks[l];
     const bin = track && newest(track);
-    return `${lane.name} ${bin === undefined ? words("nothing") : binFigures(bin, quantity)}`;
+    const text = bin === undefined ? words("nothing") : binFigures(lane, bin, quantity);
+    return `${lane.name} ${text}`;
   });
-  return `${words("course", { quantity: words(quantity) })}. ${words("newest")}: ${figures.join("; ")}`;
+  return figures.join("; ");
 }

@@ -1,5 +1,6 @@
 // A course as a chart draws it: a grid of bins, where each lane's values stand or are missing.
 
+import { FEWEST_FOR_P99 } from "../format";
 import type { Bin } from "../generated/wire";
 import { logDomain, niceStep } from "./ticks";
 
@@ -12,12 +13,15 @@ export interface CourseLane {
   /** 0 to 14: colour and dash. */
   readonly tone: number;
   readonly bins: readonly Bin[];
+  /** Its percentiles tell how long the run was: they aren't told. */
+  readonly unstable: boolean;
 }
 
 /** One lane on the grid. NaN where nothing is known: a gap is no zero, and no line crosses it. */
 export interface Track {
   p50: Float64Array;
-  p99: Float64Array;
+  /** Where the band ends: P99, or of fewer messages than it takes the largest value. */
+  top: Float64Array;
   max: Float64Array;
   lost: Float64Array;
   bins: (Bin | undefined)[];
@@ -65,7 +69,7 @@ export function fill(
     const track = grid.tracks[l];
     if (track === undefined) return;
     track.p50.fill(Number.NaN);
-    track.p99.fill(Number.NaN);
+    track.top.fill(Number.NaN);
     track.max.fill(Number.NaN);
     track.lost.fill(0);
     track.bins.fill(undefined);
@@ -76,7 +80,7 @@ export function fill(
       track.lost[i] = lostIn(bin);
       track.p50[i] = middle(bin, quantity) ?? Number.NaN;
       if (quantity !== "total") continue;
-      track.p99[i] = bin.p99_ns ?? Number.NaN;
+      track.top[i] = (hasP99(bin) ? bin.p99_ns : bin.max_ns) ?? Number.NaN;
       track.max[i] = bin.max_ns ?? Number.NaN;
     }
   });
@@ -87,11 +91,16 @@ function emptyTrack(count: number): Track {
   const values = (): Float64Array => new Float64Array(count);
   return {
     p50: values(),
-    p99: values(),
+    top: values(),
     max: values(),
     lost: values(),
     bins: new Array(count).fill(undefined),
   };
+}
+
+/** Whether a bin has enough messages for its P99 to be another figure than its largest value. */
+export function hasP99({ n }: Bin): boolean {
+  return n >= FEWEST_FOR_P99;
 }
 
 /** The median of a bin. */
@@ -162,8 +171,8 @@ export function yAxis(grid: Grid, limitNs: number | null, before: YAxis | null):
 
 function ends(grid: Grid): [number, number] {
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
-  for (const { p50, p99, max } of grid.tracks) {
-    for (const values of [p50, p99, max]) {
+  for (const { p50, top, max } of grid.tracks) {
+    for (const values of [p50, top, max]) {
       for (const value of values) {
         if (!(value > 0)) continue;
         if (value < least) least = value;

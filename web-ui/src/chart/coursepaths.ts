@@ -34,14 +34,14 @@ export function lineOf(plot: uPlot, series: number, from: number, to: number): u
   return { stroke, fill: null, clip: null, flags: 1 } as unknown as uPlot.Series.Paths;
 }
 
-/** From P50 up to P99, for each stretch without a gap. */
-export function bandOf(plot: uPlot, { p50, p99 }: Track): Path2D {
+/** From P50 up to the top, for each stretch without a gap. */
+export function bandOf(plot: uPlot, { p50, top }: Track): Path2D {
   const path = new Path2D();
   const x = plot.data[0];
   const half =
     Math.abs(plot.valToPos(x[1] ?? 0, "x", true) - plot.valToPos(x[0] ?? 0, "x", true)) / 2;
   const missing = (i: number): boolean =>
-    Number.isNaN(p50[i] ?? Number.NaN) || Number.isNaN(p99[i] ?? Number.NaN);
+    Number.isNaN(p50[i] ?? Number.NaN) || Number.isNaN(top[i] ?? Number.NaN);
   const at = (i: number, values: Float64Array): [number, number] => [
     plot.valToPos(x[i] ?? 0, "x", true),
     plot.valToPos(values[i] ?? 0, "y", true),
@@ -51,12 +51,12 @@ export function bandOf(plot: uPlot, { p50, p99 }: Track): Path2D {
     let end = i;
     while (end + 1 < p50.length && !missing(end + 1)) end += 1;
     if (end === i) {
-      const [[left, low], [, high]] = [at(i, p50), at(i, p99)];
+      const [[left, low], [, high]] = [at(i, p50), at(i, top)];
       path.rect(left - half, high, 2 * half, low - high);
     } else {
       path.moveTo(...at(i, p50));
       for (let k = i + 1; k <= end; k += 1) path.lineTo(...at(k, p50));
-      for (let k = end; k >= i; k -= 1) path.lineTo(...at(k, p99));
+      for (let k = end; k >= i; k -= 1) path.lineTo(...at(k, top));
       path.closePath();
     }
     i = end;

@@ -3,7 +3,7 @@
 
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { durationText } from "../format";
+import { durationText, NOTHING } from "../format";
 import { isClose } from "../room";
 import { extent, histogram, type Point, shareText, shareWithin } from "./ecdf";
 import { Key } from "./key";
@@ -14,7 +14,7 @@ import { dash, toneClass } from "./tones";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const height = (): number => (isClose.value ? 166 : 210);
+const height = (): number => (isClose.value ? 139 : 210);
 const LEFT = 44;
 const RIGHT = 12;
 const TOP = 16;
@@ -60,7 +60,9 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
   const ends = limitShown
     ? logDomain(Math.min(found[0], limitNs), Math.max(found[1], limitNs))
     : logDomain(...found);
-  const bars = lanes.map(({ points }) => histogram(points, ends, STEPS));
+  // A lane without figures has no line: one along zero would say that none of them was so fast.
+  const shown = lanes.filter(({ points }) => points.length > 0);
+  const bars = shown.map(({ points }) => histogram(points, ends, STEPS));
   const top = mode === "ecdf" ? 1 : Math.max(...bars.flat(), 1e-6) * 1.05;
   const frame: Frame = {
     domain: ends,
@@ -70,7 +72,8 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
   };
   const at = cursor.value ?? limitNs;
   const readings = lanes.map(({ name, points }) => {
-    return { name, share: at === null || points.length === 0 ? "" : read(points, at) };
+    if (points.length === 0) return { name, share: NOTHING };
+    return { name, share: at === null ? "" : read(points, at) };
   });
   const spoken = at === null ? "" : `${words("within", { ns: durationText(at) })}: `;
   const text = spoken + readings.map(({ name, share }) => `${name} ${share}`).join("; ");
@@ -119,15 +122,15 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
           {limitShown && <Limit frame={frame} ns={limitNs} />}
           <g clip-path={`url(#${clip})`}>
             {mode === "histogram" &&
-              lanes.length <= 3 &&
-              lanes.map((lane, l) => (
+              shown.length <= 3 &&
+              shown.map((lane, l) => (
                 <path
                   key={lane.name}
                   class={`area ${toneClass(lane.tone)}`}
                   d={`${outline(bars[l] ?? [], frame)}V${frame.y(0)}H${frame.x(ends[0])}Z`}
                 />
               ))}
-            {lanes.map((lane, l) => (
+            {shown.map((lane, l) => (
               <path
                 key={lane.name}
                 class={`line ${toneClass(lane.tone)}`}
@@ -137,10 +140,10 @@ export function DistributionChart({ lanes, mode, limitNs, cursor }: Distribution
               />
             ))}
             {mode === "ecdf" &&
-              lanes.length <= 3 &&
-              lanes.map((lane) => <Quantiles key={lane.name} lane={lane} frame={frame} />)}
+              shown.length <= 3 &&
+              shown.map((lane) => <Quantiles key={lane.name} lane={lane} frame={frame} />)}
           </g>
-          <Cursor frame={frame} lanes={lanes} mode={mode} cursor={cursor} />
+          <Cursor frame={frame} lanes={shown} mode={mode} cursor={cursor} />
         </svg>
       </div>
     </div>

@@ -19,23 +19,10 @@ export function shareWithin(points: readonly Point[], ns: number): [number, numb
   return [points[low - 1]?.[0] ?? 0, points[low]?.[0] ?? 1];
 }
 
-/**
- * A share in words. It is never rounded up to all of them, nor down to none: 99.96 % within a limit
- * isn't 100 %.
- */
+/** A share that is known to lie between two, in words. */
 export function shareText([low, high]: readonly [number, number]): string {
-  if (high - low <= 0.0101) return onePercent(low);
-  return low <= 0 ? `<\u00a0${onePercent(high)}` : `${onePercent(low)} … ${onePercent(high)}`;
-}
-
-function onePercent(share: number): string {
-  if (share <= 0 || share >= 1) return percent(share);
-  const tail = share > 0.99;
-  const digits = tail ? 1 : share < 0.1 ? 1 : 0;
-  const power = 10 ** digits;
-  const shown = Math.floor(share * 100 * power + 1e-6) / power;
-  if (shown === 0) return `<\u00a0${1 / power}\u00a0%`;
-  return `${shown.toFixed(digits)}\u00a0%`;
+  if (high - low <= 0.0101) return percent(low);
+  return low <= 0 ? `<\u00a0${percent(high)}` : `${percent(low)} … ${percent(high)}`;
 }
 
 /** From the shortest to the longest of all lanes; `null` without any. */

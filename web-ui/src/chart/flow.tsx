@@ -4,6 +4,7 @@
 import { count, failure } from "../format";
 import type { GlassCounts, Ledger } from "../generated/wire";
 import { isClose } from "../room";
+import { explain } from "../view/explain";
 import { shareText } from "./ecdf";
 import {
   type Branch,
@@ -58,14 +59,21 @@ export function Flow({ ledger, glass }: FlowProps) {
     <div class="chart flow" ref={box} data-testid="flow" data-lost={lost} data-reconciles={fine}>
       <Picture plan={plan} width={width} />
       <p class="flow-verdict">
-        {lost === 0 && <span class="fine">{words("none_lost")}</span>}
-        <span class={fine ? "fine" : "warn"} title={ledger.notes.join("\n")}>
+        {lost === 0 &&
+          // Without the robots' own count there may be losses that nobody knows of.
+          (ledger.published_source === "census" ? (
+            <span class="fine">{words("none_lost")}</span>
+          ) : (
+            <span class="quiet">{words("none_known_lost")}</span>
+          ))}
+        <span class={fine ? "fine" : "warn"} {...explain("ledger", ledger.notes.join(" "))}>
           {fine
             ? words("reconciles")
             : published === ledger.published
               ? words("differs")
               : words("sum_differs", { sum: count(published) })}
         </span>
+        <span class="quiet">{words("since_start")}</span>
       </p>
     </div>
   );

@@ -10,7 +10,7 @@ export type Leaving = "lost" | "calm";
 export interface Branch {
   readonly id: string;
   readonly count: number;
-  /** `calm`: in flight, or on no page: nothing was lost. */
+  /** `calm`: in flight, before discovery, or on no page: the link lost nothing. */
   readonly kind: Leaving;
   /** By reason, as the ledger names them. */
   readonly reasons: Readonly<Record<string, number>>;
@@ -42,7 +42,7 @@ export function ledgerStages(l: Ledger): Stage[] {
     [
       "published",
       [
-        lost("lost_before_discovery", l.lost_before_discovery),
+        calm("lost_before_discovery", l.lost_before_discovery),
         lost("lost_in_ros", l.lost_in_ros, ros),
         lost("outcome_unknown", l.outcome_unknown),
         calm("in_flight", l.in_flight),

@@ -13,21 +13,26 @@ import { words } from "./words";
 
 const STACK = 26;
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isClose.value ? 21 : 30);
+const rowHeight = (): number => (isClose.value ? 19 : 30);
 const HEAD = 18;
 const AXIS = 22;
 const LINE = 14;
 const ROWS = ["ai", "transport", "overhead", "total"] as const;
+type ClassId = (typeof ROWS)[number];
+type Named = (id: ClassId) => string;
 
 export interface SplitProps {
   /** `ai`, `transport`, `overhead` and `total`. */
   readonly classes: Readonly<Record<string, Summary>>;
   /** The limit of the total. */
   readonly limitNs: number | null;
+  /** The AI service doesn't tell its own time: what counts as AI includes transport. */
+  readonly aiIncludes: boolean;
 }
 
 /** The chart. */
-export function Split({ classes, limitNs }: SplitProps) {
+export function Split({ classes, limitNs, aiIncludes }: SplitProps) {
+  const named = (id: ClassId): string => words(id === "ai" && aiIncludes ? "ai_includes" : id);
   const [box, width] = useWidth(480);
   const rows = ROWS.map((id) => ({ id, marks: whiskers(classes[id]), of: classes[id] }));
   const parts = stack(classes);
@@ -42,7 +47,7 @@ export function Split({ classes, limitNs }: SplitProps) {
       </div>
     );
   }
-  const left = Math.max(...ROWS.map((id) => textWidth(words(id), 11))) + 10;
+  const left = Math.max(...ROWS.map((id) => textWidth(named(id), 11))) + 10;
   const right = width - 14;
   const x = (ns: number): number => left + logPlace(domain, ns) * (right - left);
   const limitShown = limitNs !== null && limitNs <= domain[1];
@@ -53,14 +58,14 @@ export function Split({ classes, limitNs }: SplitProps) {
   const mean = parts.reduce((all, part) => all + part.mean, 0);
   return (
     <div class="chart split" ref={box} data-testid="split">
-      <svg width="100%" height={bottom + AXIS} role="img" aria-label={spoken(parts, rows)}>
+      <svg width="100%" height={bottom + AXIS} role="img" aria-label={spoken(parts, rows, named)}>
         <text class="quiet" x="0" y="12">
           {words("mean_stack")}
         </text>
         <text x={width} y="12" text-anchor="end">
           {durationText(mean)}
         </text>
-        <Stack parts={parts} width={width} />
+        <Stack parts={parts} width={width} named={named} />
         <text class="quiet" x="0" y={title}>
           {words("quantiles")}
         </text>
@@ -81,7 +86,7 @@ export function Split({ classes, limitNs }: SplitProps) {
         {rows.map(({ id, marks, of }, i) => (
           <g key={id} class={`quantiles ${id}`} data-class={id}>
             <text x={left - 8} y={top + i * rowHeight() + rowHeight() / 2 + 4} text-anchor="end">
-              {words(id)}
+              {named(id)}
             </text>
             {marks.map((mark) => (
               <Mark
@@ -100,16 +105,22 @@ export function Split({ classes, limitNs }: SplitProps) {
   );
 }
 
-function Stack({ parts, width }: { parts: readonly StackPart[]; width: number }) {
+interface StackProps {
+  readonly parts: readonly StackPart[];
+  readonly width: number;
+  readonly named: Named;
+}
+
+function Stack({ parts, width, named }: StackProps) {
   return (
     <>
       {parts.map(({ id, mean, from, to }) => {
         const share = shareText([to - from, to - from]);
         const wide = Math.max((to - from) * width, mean > 0 ? 1.5 : 0);
         const texts = [
-          `${words(id)} ${durationText(mean)} · ${share}`,
-          `${words(id)} ${durationText(mean)}`,
-          words(id),
+          `${named(id)} ${durationText(mean)} · ${share}`,
+          `${named(id)} ${durationText(mean)}`,
+          named(id),
         ];
         const text = texts.find((one) => textWidth(one, 11) * 1.2 + 14 < wide);
         return (
@@ -212,13 +223,13 @@ interface Row {
   readonly of: Summary | undefined;
 }
 
-function spoken(parts: readonly StackPart[], rows: readonly Row[]): string {
-  const means = parts.map(({ id, mean }) => `${words(id)} ${durationText(mean)}`);
+function spoken(parts: readonly StackPart[], rows: readonly Row[], named: Named): string {
+  const means = parts.map(({ id, mean }) => `${named(id)} ${durationText(mean)}`);
   const quantiles = rows.map(({ id, marks, of }) => {
     const figures = marks.map(
       (mark) => `${mark.id} ${durationText(mark.ns)} (${interval([mark.lo, mark.hi], of?.n ?? 0)})`,
     );
-    return `${words(id)}: ${figures.join(", ")}`;
+    return `${named(id)}: ${figures.join(", ")}`;
   });
   return `${words("split")}. ${words("mean_stack")}: ${means.join(", ")}. ${quantiles.join(". ")}`;
 }

@@ -15,7 +15,7 @@ import { tickText } from "./ticks";
 import { words } from "./words";
 
 /** On one screen with everything else there is less room. */
-const rowHeight = (): number => (isClose.value ? 12 : 19);
+const rowHeight = (): number => (isClose.value ? 11.5 : 19);
 const barHeight = (): number => (isClose.value ? 9 : 12);
 const HEAD = 20;
 

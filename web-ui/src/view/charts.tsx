@@ -6,8 +6,10 @@ import { DistributionChart } from "../chart/distribution";
 import { Split } from "../chart/split";
 import { type Figures, windowMs } from "../figures";
 import { clip } from "../format";
+import { aiIncludesTransport } from "../judge";
 import { picked } from "../state";
 import { drawn, figures, lane, state, tones } from "../store";
+import { answerWords } from "../words/answers";
 import { className } from "../words/names";
 import { panelWords as words } from "../words/panels";
 import { Panel, Segments } from "./panel";
@@ -16,11 +18,20 @@ type Quantity = "total" | "ai" | "transport" | "overhead";
 const QUANTITIES: readonly Quantity[] = ["total", "ai", "transport", "overhead"];
 const quantity = signal<Quantity>("total");
 
+/** Where an AI service doesn't tell its own time, what counts as AI includes transport. */
+const together = computed(() => drawn.value.some(aiIncludesTransport));
+
+function nameOf(one: Quantity): string {
+  if (one === "ai" && together.value) return answerWords("ai_includes");
+  return className(one) ?? one;
+}
+
 const courses = computed(() => figures.value?.courses ?? null);
 const courseLanes = computed((): CourseLane[] =>
-  drawn.value.map(({ name }) => ({
+  drawn.value.map(({ name, stability }) => ({
     name,
     tone: tones.value.get(name) ?? 0,
+    unstable: stability.unstable,
     bins: courses.value?.get(name)?.bins ?? [],
   })),
 );
@@ -66,7 +77,7 @@ export function Course() {
         <Segments
           name="quantity"
           label={words("quantity")}
-          of={QUANTITIES.map((name) => [name, className(name) ?? name] as const)}
+          of={QUANTITIES.map((name) => [name, nameOf(name)] as const)}
           chosen={quantity.value}
           choose={(value) => {
             quantity.value = value;
@@ -85,6 +96,7 @@ export function Course() {
           fromMs={Math.max(first, shown.elapsedMs - windowMs(shown.watch.window))}
           toMs={shown.elapsedMs}
           quantity={quantity.value}
+          quantityName={nameOf(quantity.value)}
           limitNs={quantity.value === "total" ? limit.value : null}
           marks={marks.value}
           cursor={moment}
@@ -168,11 +180,16 @@ export function Where() {
         <p class="quiet empty">{words("no_figures")}</p>
       ) : looked.stability.unstable ? (
         <div class="unstable" data-testid="where-unstable">
-          <strong>UNSTABLE</strong> {clip(looked.stability.reason, 300)}
+          <strong>{answerWords("unstable")}</strong>{" "}
+          <span lang="en">{clip(looked.stability.reason, 300)}</span>
           <p class="quiet">{words("unstable_says")}</p>
         </div>
       ) : (
-        <Split classes={looked.classes} limitNs={limit.value} />
+        <Split
+          classes={looked.classes}
+          limitNs={limit.value}
+          aiIncludes={aiIncludesTransport(looked)}
+        />
       )}
     </Panel>
   );

@@ -3,6 +3,7 @@
 import { count, durationText, interval, NOTHING, percent } from "../format";
 import type { LaneView, OverPublished, Summary } from "../generated/wire";
 import { lanes } from "../store";
+import { answerWords } from "../words/answers";
 import { figureWords } from "../words/figures";
 import { className } from "../words/names";
 import { panelWords as words } from "../words/panels";
@@ -65,7 +66,7 @@ function Lane({ lane }: { lane: LaneView }) {
 function Delivery({ of }: { of: OverPublished | null }) {
   if (of === null) return null;
   const { delivered_within: within, p99_ns, p99_within_ns } = of.published ?? of.pipeline;
-  const share = (part: number) => `${(100 * part).toFixed(1)} %`;
+  const share = (part: number) => percent(part, 1);
   const [lo, hi] = within.ratio_ci;
   const possibly = within.n_possibly > within.n ? ` … ${share(within.n_possibly / of.of)}` : "";
   const time = (ns: number | "lost" | null) =>
@@ -160,7 +161,7 @@ function Moments({ of, id }: { of: Summary | undefined; id: string }) {
 function Unstable({ reason, rows }: { reason: string; rows: number }) {
   return (
     <td class="unstable" colSpan={QUANTILES.length} rowSpan={rows} data-testid="unstable">
-      <strong>UNSTABLE</strong> {reason}
+      <strong>{answerWords("unstable")}</strong> <span lang="en">{reason}</span>
       <br />
       <span class="quiet">{words("unstable_says")}</span>
     </td>

@@ -1,15 +1,15 @@
 // BEST_EFFORT against RELIABLE: their intervals, and what they show.
 
 import { toneClass } from "../chart/tones";
-import { durationText } from "../format";
+import { durationText, percent } from "../format";
 import type { LaneView } from "../generated/wire";
-import { type apart, delivery, difference, pairOf, reliability, wilson } from "../judge";
+import { type Apart, delivery, difference, pairOf, reliability, wilson } from "../judge";
 import { lanes, tones } from "../store";
 import { panelWords as words } from "../words/panels";
 import { Coded } from "./coded";
 import { explain } from "./explain";
 
-type Shown = ReturnType<typeof apart>;
+type Shown = Apart | "unstable";
 
 interface Range {
   readonly at: number;
@@ -34,7 +34,7 @@ export function Compare() {
         pair={pair}
         of={share}
         shown={seen.delivered}
-        text={(part) => `${(100 * part).toFixed(2)}\u00a0%`}
+        text={(part) => percent(part, 2)}
       />
       <p class="note">
         <Coded text={words("one_window")} />
@@ -73,9 +73,11 @@ function Line({ name, term, pair, of, shown, text = durationText }: LineProps) {
   const said =
     shown === null
       ? words("unsaid")
-      : shown === "overlap"
-        ? words("overlap")
-        : words(shown === "below" ? "lower" : "higher", { lane });
+      : shown === "unstable"
+        ? words("unstable_pair")
+        : shown === "overlap"
+          ? words("overlap")
+          : words(shown === "below" ? "lower" : "higher", { lane });
   const values = ranges.flatMap((range) =>
     range === null ? [] : [range.at, ...range.ends.filter((end) => end !== null)],
   );

@@ -4,7 +4,7 @@
 import { computed } from "@preact/signals";
 import { clip, count, elapsed, words as plain } from "../format";
 import { figures, lanes, notices } from "../store";
-import { eventName } from "../words/names";
+import { eventName, noticeText } from "../words/names";
 import { panelWords as words } from "../words/panels";
 import { Panel } from "./panel";
 
@@ -37,18 +37,33 @@ export function Events() {
   );
 }
 
+/** In the page's language; the reason why a frame was refused stays as it is. */
+function Noticed({ kind, text }: { kind: string; text: string }) {
+  const known = noticeText(kind);
+  if (known === undefined) return <span lang="en">{text}</span>;
+  const [, why] = text.split("; last: ");
+  return (
+    <>
+      {known}
+      {why !== undefined && <span lang="en">: {why}</span>}
+    </>
+  );
+}
+
 function List() {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <ul class="scroll" tabIndex={0} aria-label={words("events")}>
       {notices.value.map(({ kind, text, count: times }) => (
         <li key={kind} data-testid="notice" data-kind={kind} data-count={times}>
-          <small>{words("this_page")}</small> <b>{count(times)}</b> {text}
+          <small>{words("this_page")}</small> <b>{count(times)}</b>{" "}
+          <Noticed kind={kind} text={text} />
         </li>
       ))}
       {events.value.slice(0, SHOWN).map(({ at_ms, kind, text }, i) => (
         <li key={i} data-testid="event" data-kind={kind}>
-          <small>{words("at", { t: elapsed(at_ms) })}</small> <b>{named(kind)}</b> {clip(text, 600)}
+          <small>{words("at", { t: elapsed(at_ms) })}</small> <b>{named(kind)}</b>{" "}
+          <span lang="en">{clip(text, 600)}</span>
         </li>
       ))}
       {findings.value.slice(0, SHOWN).map(({ lane, kind, subject, text }) => (
@@ -56,7 +71,7 @@ function List() {
           <small>
             {lane}, <bdi>{clip(subject, 100)}</bdi>
           </small>{" "}
-          <b>{named(kind)}</b> {clip(text, 600)}
+          <b>{named(kind)}</b> <span lang="en">{clip(text, 600)}</span>
         </li>
       ))}
     </ul>

@@ -3,7 +3,8 @@
 import { computed, signal } from "@preact/signals";
 import { dress, speak, THEMES, type Theme, theme } from "../choices";
 import { clip, count, durationText, elapsed } from "../format";
-import { VERSION } from "../generated/wire";
+import { type EventView, VERSION } from "../generated/wire";
+import { unfit } from "../judge";
 import type { Connection, Feed } from "../state";
 import {
   client,
@@ -11,21 +12,20 @@ import {
   figures,
   freeze,
   frozen,
+  isHung,
   isStale,
   now,
   received,
   resolutionNs,
   runState,
   seenAt,
+  silence,
   state,
 } from "../store";
 import { headWords as words } from "../words/head";
 import { LANGUAGES, type Language, language } from "../words/language";
 import { runStateName } from "../words/names";
 import { explain } from "./explain";
-
-/** The collector sends several snapshots a second. */
-const SILENT_MS = 3_000;
 
 interface Retry {
   retry: (feed: Feed) => void;
@@ -126,14 +126,6 @@ function Pill({ feed, retry }: { feed: Feed } & Retry) {
   );
 }
 
-/** Since when nothing has come although something should; a page that wasn't seen asked for nothing. */
-const silence = computed(() => {
-  const { figures: known, figuresAt } = state.value;
-  // After the end nothing changes any more.
-  if (figuresAt === null || known?.state === "ended") return null;
-  const age = now.value - Math.max(figuresAt, seenAt.value);
-  return age > SILENT_MS ? Math.floor(age / 1000) * 1000 : null;
-});
 const isCatchingUp = computed(() => {
   const { figuresAt, figures: known } = state.value;
   return figuresAt !== null && figuresAt < seenAt.value && known?.state !== "ended";
@@ -177,11 +169,10 @@ function Choices() {
   );
 }
 
-/** The newest event on a QoS that doesn't fit, and whether the user has put it aside. */
-const qosTrouble = computed(
-  () => figures.value?.events.find(({ kind }) => kind === "incompatible_qos") ?? null,
-);
-const putAside = signal<string | null>(null);
+/** What is told of QoS that doesn't fit and still holds, and what the user has put aside. */
+const qosTroubles = computed(() => unfit(figures.value));
+const putAside = signal<ReadonlySet<string>>(new Set());
+const nameOf = ({ at_ms, text }: EventView): string => `${at_ms} ${text}`;
 
 /** What must be known before any figure is read. */
 export function Banners() {
@@ -218,6 +209,13 @@ function Connections() {
     return (
       <div class="banner" role="alert" data-testid="stale">
         {words("stale")} <Age of={figuresAt} />
+      </div>
+    );
+  }
+  if (figuresAt !== null && isHung.value) {
+    return (
+      <div class="banner" role="alert" data-testid="hung">
+        {words("hung")} <Age of={figuresAt} />
       </div>
     );
   }
@@ -261,17 +259,20 @@ function Paused() {
 }
 
 function Qos() {
-  const event = qosTrouble.value;
-  if (event === null || putAside.value === `${event.at_ms} ${event.text}`) return null;
+  const troubles = qosTroubles.value.filter((event) => !putAside.value.has(nameOf(event)));
+  const [event, ...others] = troubles;
+  if (event === undefined) return null;
   return (
-    <div class="banner" role="alert" data-testid="qos">
+    <div class="banner" role="alert" data-testid="qos" data-count={troubles.length}>
       <span>
-        <b>{words("qos")}</b> {clip(event.text, 300)}{" "}
+        <b>{words("qos")}</b> <small>{words("since", { t: elapsed(event.at_ms) })}</small>{" "}
+        <span lang="en">{clip(event.text, 300)}</span>{" "}
+        {others.length > 0 && <b>{words("more_qos", { n: count(others.length) })} </b>}
       </span>
       <button
         type="button"
         onClick={() => {
-          putAside.value = `${event.at_ms} ${event.text}`;
+          putAside.value = new Set([...putAside.value, ...troubles.map(nameOf)]);
         }}
       >
         {words("dismiss")}

@@ -1,7 +1,7 @@
 // The lanes side by side, a row each: which are drawn, and which one is looked at closely.
 
 import { Key } from "../chart/key";
-import { count, durationText, interval, NOTHING, shortInterval } from "../format";
+import { count, durationText, interval, NOTHING, percent, shortInterval } from "../format";
 import type { LaneView } from "../generated/wire";
 import { delivery, losses, wilson } from "../judge";
 import { chosenLane, draw, drawn, drawnLanes, figures, lane, lanes, tones } from "../store";
@@ -59,6 +59,15 @@ export function Lanes() {
             data-testid="lane-table"
           >
             <thead>
+              <tr class="of-what">
+                <td />
+                <th scope="colgroup" colSpan={2} {...explain("ledger")}>
+                  {words("since_start")}
+                </th>
+                <th scope="colgroup" colSpan={3} {...explain("window")}>
+                  {words("in_window")}
+                </th>
+              </tr>
               <tr>
                 <th scope="col" {...explain("lane", words("lanes_says"))}>
                   {words("lane")}
@@ -171,14 +180,19 @@ function short(qos: string): string {
 function Share({ of }: { of: LaneView }) {
   const { of: published, delivered, share } = delivery(of.ledger);
   const ci = wilson(Math.min(delivered, published), published);
-  const text = (part: number): string => `${(100 * part).toFixed(part === 1 ? 0 : 2)}`;
-  const within = ci === null ? NOTHING : `${text(ci[0])} … ${text(ci[1])}\u00a0%`;
+  const within =
+    ci === null
+      ? NOTHING
+      : ci
+          .map((end) => percent(end, 2))
+          .join(" … ")
+          .replace("\u00a0%", "");
   return (
     <td
       class="figure"
       {...explainCell("delivered", `${count(delivered)} / ${count(published)}: ${within}`)}
     >
-      {share === null ? NOTHING : `${text(share)}\u00a0%`}
+      {share === null ? NOTHING : percent(share, 2)}
       {ci !== null && <small class="ci">{within}</small>}
     </td>
   );

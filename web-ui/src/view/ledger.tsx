@@ -56,12 +56,17 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
   const off = ledger.published - sum;
   const fine = ledger.reconciles && off === 0;
   return (
-    <section class="ledger" aria-label="Ledger" data-testid="ledger" data-reconciles={fine}>
+    <section
+      class="ledger"
+      aria-label={words("ledger_name")}
+      data-testid="ledger"
+      data-reconciles={fine}
+    >
       <p class="published">
         <b data-testid="ledger-published" data-count={ledger.published} {...explain("published")}>
           {count(ledger.published)}
         </b>{" "}
-        {words("published")}{" "}
+        {words("published")} <span class="quiet">{words("since_start")}</span>{" "}
         <span class="quiet" data-testid="ledger-source" data-source={ledger.published_source}>
           {sourceName(ledger.published_source)}
         </span>
@@ -88,7 +93,7 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
         {off < 0 && words("more_than", { sum: count(sum) })}
       </p>
       {ledger.notes.map((note) => (
-        <p class="note" key={note} data-testid="ledger-note">
+        <p class="note" key={note} lang="en" data-testid="ledger-note">
           {note}
         </p>
       ))}
@@ -96,13 +101,16 @@ export function LedgerPanel({ ledger }: { ledger: Ledger }) {
   );
 }
 
+/** What comes before discovery says nothing of the link. */
+const NOT_LOST = new Set(["delivered", "in_flight", "lost_before_discovery"]);
+
 function FateRow({ fate }: { fate: Fate }) {
   const reasons = Object.entries(fate.reasons ?? {}).filter(([, n]) => n > 0);
   const known = [
     ...reasons.map(([why, n]) => `${failure(why)} ${count(n)}`),
     ...(fate.parts ?? []),
   ];
-  const bad = fate.of > 0 && fate.id !== "delivered" && fate.id !== "in_flight";
+  const bad = fate.of > 0 && !NOT_LOST.has(fate.id);
   return (
     <div class={fate.of === 0 ? "zero" : bad ? "bad" : ""}>
       <dt>

@@ -23,7 +23,12 @@ const shadow = computed(() => figures.value?.shadow ?? null);
 export function Links() {
   const probes = shadow.value;
   return (
-    <Panel id="links" title={words("links")} term="probe">
+    <Panel
+      id="links"
+      title={words("links")}
+      term="probe"
+      more={probes === null ? undefined : `${note(probes)} hopwatch compare.`}
+    >
       {probes === null ? (
         <p class="quiet empty" data-testid="no-links">
           {words(figures.value === null ? "no_figures" : "no_links")}
@@ -35,9 +40,13 @@ export function Links() {
   );
 }
 
-function Table({ of: probes }: { of: Shadow }) {
-  const [least, most] = probes.body_bytes;
+/** What the figures are of. */
+function note({ body_bytes: [least, most], rate_hz, stages, current }: Shadow): string {
   const bytes = least === most ? count(least) : `${count(least)}–${count(most)}`;
+  return words("links_note", { rate: rate_hz, services: services(stages.join()), bytes, current });
+}
+
+function Table({ of: probes }: { of: Shadow }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section class="scroll" tabIndex={0} aria-label={words("links")} data-testid="links">
@@ -69,13 +78,7 @@ function Table({ of: probes }: { of: Shadow }) {
         </tbody>
       </table>
       <p class="note">
-        {words("links_note", {
-          rate: probes.rate_hz,
-          services: services(probes.stages.join()),
-          bytes,
-          current: probes.current,
-        })}{" "}
-        <code>hopwatch compare</code>.
+        {note(probes)} <code>hopwatch compare</code>.
       </p>
     </section>
   );

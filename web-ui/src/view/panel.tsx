@@ -9,6 +9,8 @@ interface PanelProps {
   id: string;
   title: string;
   term: Term;
+  /** Told with the term. */
+  more?: string | undefined;
   /** Beside the title. */
   aside?: ComponentChildren;
   /** Whether it has a chart that can be saved as a picture. */
@@ -17,7 +19,7 @@ interface PanelProps {
 }
 
 /** One panel with its title. */
-export function Panel({ id, title, term, aside, picture = false, children }: PanelProps) {
+export function Panel({ id, title, term, more, aside, picture = false, children }: PanelProps) {
   return (
     <section
       class={`panel panel-${id}`}
@@ -25,7 +27,7 @@ export function Panel({ id, title, term, aside, picture = false, children }: Pan
       data-testid={`panel-${id}`}
     >
       <header class="panel-head">
-        <h2 id={`title-${id}`} {...explain(term)}>
+        <h2 id={`title-${id}`} {...explain(term, more)}>
           {title}
         </h2>
         {aside}

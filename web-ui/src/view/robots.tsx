@@ -1,9 +1,9 @@
 // The robots of the window, and the clocks that stamps were taken with.
 
 import { Key } from "../chart/key";
-import { clip, count, durationText, elapsed, NOTHING } from "../format";
+import { clip, count, durationText, elapsed, FEWEST_FOR_P99, NOTHING } from "../format";
 import type { ClockReport, RobotView } from "../generated/wire";
-import { figures, tones } from "../store";
+import { figures, lanes, tones } from "../store";
 import { figureWords } from "../words/figures";
 import { panelWords as words } from "../words/panels";
 import { explain, explainCell } from "./explain";
@@ -72,6 +72,8 @@ export function Robots() {
 }
 
 function Row({ of, lane, now }: { of: RobotView; lane: boolean; now: number }) {
+  const unstable = lanes.value.find(({ name }) => name === of.lane)?.stability.unstable === true;
+  const few = of.delivered < FEWEST_FOR_P99;
   return (
     <tr data-testid="robot-row" data-robot={of.robot_id} data-lane={of.lane}>
       <th scope="row">
@@ -85,16 +87,27 @@ function Row({ of, lane, now }: { of: RobotView; lane: boolean; now: number }) {
       <td class="figure" {...explainCell("rate")}>
         {of.rate_hz === null ? NOTHING : `${of.rate_hz.toFixed(1)}\u00a0Hz`}
       </td>
-      <td class="figure" {...explainCell("p50")}>
-        {durationText(of.p50_ns)}
+      <td class="figure" {...explainCell(unstable ? "unstable" : "p50")}>
+        {unstable ? NOTHING : durationText(of.p50_ns)}
       </td>
-      <td class="figure" {...explainCell("p99")}>
-        {durationText(of.p99_ns)}
+      <td
+        class="figure"
+        data-testid="robot-p99"
+        {...(unstable
+          ? explainCell("unstable")
+          : explainCell(
+              "p99",
+              few && of.p99_ns !== null
+                ? words("few_for_p99", { n: count(of.delivered), least: FEWEST_FOR_P99 })
+                : undefined,
+            ))}
+      >
+        {unstable || few ? NOTHING : durationText(of.p99_ns)}
       </td>
       <td class={of.delivered < of.taken ? "figure bad" : "figure"} {...explainCell("taken")}>
         {count(of.delivered)}/{count(of.taken)}
       </td>
-      <td class="figure">{elapsed(now - of.last_ms)}</td>
+      <td class="figure">{of.last_ms === null ? NOTHING : elapsed(now - of.last_ms)}</td>
     </tr>
   );
 }
@@ -143,7 +156,13 @@ function Clock({ of }: { of: ClockReport }) {
           {usedFor(of)}
         </span>
       </th>
-      <td class="figure" {...explainCell("offset", of.relation)}>
+      <td
+        class="figure"
+        {...explainCell(
+          "offset",
+          of.drift_ppm === null ? of.relation : `${of.relation}; ${middle(of.drift_ppm)} ppm`,
+        )}
+      >
         {offset(of)}
         {of.epochs > 1 && (
           <small class="ci warn">{words("epochs", { n: count(of.epochs - 1) })}</small>

@@ -157,7 +157,11 @@ function One({ message, id }: { message: MessageView; id: string }) {
   return (
     <div class="one-message" data-testid={`message-${id}`} data-trace={message.trace_id}>
       <Facts of={message} id={id} />
-      {message.detail !== null && <p class="detail">{clip(message.detail, 200)}</p>}
+      {message.detail !== null && (
+        <p class="detail" lang="en">
+          {clip(message.detail, 200)}
+        </p>
+      )}
       <Waterfall
         message={message}
         withAi={withAi.value}

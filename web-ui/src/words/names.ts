@@ -159,6 +159,18 @@ export const eventName = names(
   },
 );
 
+/** What the page itself noticed; in English it says so when it does (state.ts). */
+export const noticeText = names(
+  {},
+  {
+    dropped_for_this_page: "이 페이지가 느려서 방송기가 버린 메시지",
+    out_of_order: "보이는 것보다 오래된 수치라서 뺌",
+    torn_feed: "중간에서 시작한 수치라서 뺌",
+    rubbish_broadcaster: "방송기의 이해할 수 없는 프레임",
+    rubbish_collector: "수집기의 이해할 수 없는 프레임",
+  },
+);
+
 export const legNames = names(
   {},
   {

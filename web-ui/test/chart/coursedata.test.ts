@@ -29,7 +29,12 @@ const bin = (at_ms: number, ns: number | null, change: Partial<Bin> = {}): Bin =
   ...change,
 });
 
-const lane = (name: string, bins: Bin[]): CourseLane => ({ name, tone: 0, bins });
+const lane = (name: string, bins: Bin[]): CourseLane => ({
+  name,
+  tone: 0,
+  bins,
+  unstable: false,
+});
 
 function grid(bins: Bin[], from = 0, to = 1000): Grid {
   return fill(emptyGrid(), [lane("a", bins)], 100, from, to, "total");
@@ -66,10 +71,16 @@ test("filling again keeps the arrays and forgets the figures", () => {
   expect(own.tracks[0]?.p50[0]).toBeNaN();
   expect(own.tracks[0]?.p50[1]).toBe(3.5e6);
   // Of the classes the feed has medians only.
-  expect(own.tracks[0]?.p99[1]).toBeNaN();
+  expect(own.tracks[0]?.top[1]).toBeNaN();
   expect(own.tracks[0]?.lost[0]).toBe(0);
   fill(own, [], 100, 0, 1000, "total");
   expect(own.tracks).toEqual([]);
+});
+
+test("the band ends at the P99 only where that is another figure than the largest", () => {
+  const { tracks } = grid([bin(0, 10e6, { n: 99 }), bin(100, 10e6, { n: 100 })]);
+  expect(tracks[0]?.top[0]).toBe(14e6);
+  expect(tracks[0]?.top[1]).toBe(12e6);
 });
 
 test("a width or a window out of all reason takes no memory", () => {
