@@ -48,8 +48,8 @@ hopwatch_kit::config! {
     }
 }
 
-/// Larger messages overrun what DDS fragments, in bytes.
-pub const MOST_BYTES: u32 = 64 << 20;
+/// Larger messages overrun what DDS fragments here (`hopwatch` has the same limit), in bytes.
+pub const MOST_BYTES: u32 = 4_000_000;
 
 impl Config {
     /// Messages for each robot; `None`: endless. When both `count` and `for` are given, the

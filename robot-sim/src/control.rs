@@ -1,6 +1,6 @@
 //! What can be set while the robots publish: their rate, and the size of their messages.
 
-use crate::config::{Config, Rate};
+use crate::config::{Config, MOST_BYTES, Rate};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::app::App;
 use hopwatch_kit::controls::{self, NotSet};
@@ -9,28 +9,18 @@ use hopwatch_wire::controls::RobotSettings;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Larger messages overrun what DDS fragments here (`hopwatch` has the same limit), in bytes.
-const MOST_BYTES: u32 = 4_000_000;
-
 /// What the robots are to do from now on. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    now: Arc<Mutex<(Rate, u32)>>,
-    /// What was configured goes.
-    most_bytes: u32,
-}
+pub(crate) struct Wanted(Arc<Mutex<(Rate, u32)>>);
 
 impl Wanted {
     /// What the configuration says.
     pub(crate) fn new(config: &Config) -> Self {
-        Self {
-            now: Arc::new(Mutex::new((config.rate, config.payload_bytes))),
-            most_bytes: MOST_BYTES.max(config.payload_bytes),
-        }
+        Self(Arc::new(Mutex::new((config.rate, config.payload_bytes))))
     }
 
     fn both(&self) -> MutexGuard<'_, (Rate, u32)> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn rate(&self) -> Rate {
@@ -72,9 +62,8 @@ impl controls::Settings for Wanted {
         let RobotSettings { rate_hz, payload_bytes } = wanted;
         let rate =
             Rate::try_from(rate_hz).map_err(|why| NotSet::Refused(format!("rate_hz: {why}")))?;
-        if payload_bytes > self.most_bytes {
-            let most = self.most_bytes;
-            let why = format!("payload_bytes must be at most {most}, not {payload_bytes}");
+        if payload_bytes > MOST_BYTES {
+            let why = format!("payload_bytes must be at most {MOST_BYTES}, not {payload_bytes}");
             return Err(NotSet::Refused(why));
         }
         *self.both() = (rate, payload_bytes);

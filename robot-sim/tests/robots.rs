@@ -349,3 +349,13 @@ fn a_variable_that_names_no_domain_is_wrong_usage() {
     assert_eq!(output.status.code(), Some(2), "{log}");
     assert!(log.contains("ROS_DOMAIN_ID") && log.contains("lab"), "{log}");
 }
+
+/// As `hopwatch` and the control port have it.
+#[test]
+fn messages_larger_than_dds_fragments_are_refused() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hopwatch-robot-sim"));
+    let output = command.args(["--payload-bytes=4000001", "--for=0s"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("at most 4000000, not 4000001"), "{said}");
+}
