@@ -602,7 +602,7 @@ describe("the dashboard", { concurrency: false }, () => {
         const small = await w.page.$$eval("button, select, .segments span, input", (found) =>
           found
             .map((one) => [one.dataset.testid ?? one.className, one.getBoundingClientRect(), one])
-            .filter(([, { width, height }, one]) => width > 1 && !one.matches("[type=radio]"))
+            .filter(([, { width }, one]) => width > 1 && !one.matches("[type=radio]"))
             .filter(([, { width, height }]) => width < 23.9 || height < 23.9)
             .map(([id, { width, height }]) => `${id}: ${width} × ${height}`),
         );
