@@ -83,15 +83,18 @@ fn is_this_machine(authority: &str) -> bool {
 
 /// Where a browser tells whether a page of another site asks (Fetch Metadata).
 const SITE: &str = "sec-fetch-site";
+/// And what for.
+const DESTINATION: &str = "sec-fetch-dest";
 
 /// The answer to a request that only a page of elsewhere would send to a service that listens on
 /// loopback. What tells it:
 /// - its `Host`: a page whose own name resolves to 127.0.0.1 could read what is here;
 /// - its `Origin`, unless the service lists it in `listed`. A listed page may ask and open a
 ///   WebSocket, and change nothing: a `POST` can be sent anywhere without asking first;
-/// - `Sec-Fetch-Site: cross-site` without an `Origin`: an image or a link of a page elsewhere, which
+/// - `Sec-Fetch-Site: cross-site` without an `Origin`: an image or a frame of a page elsewhere, which
 ///   reads nothing and could still have a service work without end. Browsers send it, since 2023
-///   all of them, and say `none` when somebody typed the address.
+///   all of them. A link that is followed in the window itself (`document`) may lead here: it takes
+///   the user along.
 pub(crate) fn refused_page<B>(
     request: &axum::http::Request<B>,
     listed: &AllowedOrigins,
@@ -107,7 +110,9 @@ pub(crate) fn refused_page<B>(
         listed.refusal(headers).is_some()
     };
     let foreign_site = !headers.contains_key(header::ORIGIN)
-        && headers.get(SITE).is_some_and(|site| site == "cross-site");
+        && headers.get(SITE).is_some_and(|site| site == "cross-site")
+        && !(request.method() == Method::GET
+            && headers.get(DESTINATION).is_some_and(|what| what == "document"));
     if foreign_origin || foreign_site || !host.is_none_or(is_this_machine) {
         let text = "this service is for programs and pages of this machine\n";
         return Some((StatusCode::FORBIDDEN, text).into_response());

@@ -142,6 +142,11 @@ async fn a_page_of_elsewhere_has_no_service_work_for_it() {
         let told = ask(address, "GET /v1/records", &[("sec-fetch-site", site)]).await;
         assert!(told.ends_with("told\n"), "{told}");
     }
+    let link = |what| [("sec-fetch-site", "cross-site"), ("sec-fetch-dest", what)];
+    let followed = ask(address, "GET /v1/records", &link("document")).await;
+    assert!(followed.ends_with("told\n"), "{followed}");
+    let framed = ask(address, "GET /v1/records", &link("iframe")).await;
+    assert!(framed.starts_with("http/1.1 403"), "{framed}");
     // One page of this machine may call another by another of its names.
     for origin in [PAGE, LISTED] {
         let lines = [("sec-fetch-site", "cross-site"), ("origin", origin)];
