@@ -70,7 +70,6 @@ impl Lane {
         arrival: Arrival,
         axis: &mut Axis,
     ) {
-        self.has_news = true;
         let fresh = self.ledger.observe_trace(&trace);
         if fresh {
             self.sample(&trace, arrival, axis);

@@ -16,6 +16,7 @@ use hopwatch_wire::feed::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Messages that the page lists.
 const LATEST: usize = 20;
@@ -213,27 +214,33 @@ impl Gathered {
     }
 
     fn latest(&self, acks: &Acks<'_>, clocks: &Clocks) -> Vec<MessageView> {
-        let of_lane = |lane: &GatheredLane| -> Vec<MessageView> {
-            let census = lane.census();
-            let newest = lane.newest.iter().take(LATEST);
-            newest.map(|trace| message(trace, &census, acks, clocks, &self.axis)).collect()
-        };
-        let mut latest: Vec<MessageView> = self.lanes.iter().flat_map(of_lane).collect();
+        let newest = |lane: &GatheredLane| lane.newest.len().min(LATEST);
+        let mut latest = self.messages(|lane| &lane.newest[..newest(lane)], acks, clocks);
         latest.sort_by_key(|view| std::cmp::Reverse(view.at_ms));
         latest.truncate(LATEST);
         latest
     }
 
     fn slowest(&self, acks: &Acks<'_>, clocks: &Clocks) -> Vec<MessageView> {
-        let of_lane = |lane: &GatheredLane| -> Vec<MessageView> {
-            let census = lane.census();
-            let slowest = lane.slowest.iter();
-            slowest.map(|trace| message(trace, &census, acks, clocks, &self.axis)).collect()
-        };
-        let mut slowest: Vec<MessageView> = self.lanes.iter().flat_map(of_lane).collect();
+        let mut slowest = self.messages(|lane| &lane.slowest, acks, clocks);
         slowest.sort_by_key(|view| std::cmp::Reverse(view.total_ns));
         slowest.truncate(SLOWEST);
         slowest
+    }
+
+    /// Some messages of each lane.
+    fn messages(
+        &self,
+        some: impl Fn(&GatheredLane) -> &[Arc<Trace>],
+        acks: &Acks<'_>,
+        clocks: &Clocks,
+    ) -> Vec<MessageView> {
+        let of_lane = |lane: &GatheredLane| -> Vec<MessageView> {
+            let census = lane.census();
+            let view = |trace: &Arc<Trace>| message(trace, &census, acks, clocks, &self.axis);
+            some(lane).iter().map(view).collect()
+        };
+        self.lanes.iter().flat_map(of_lane).collect()
     }
 
     fn clocks(&self, clocks: &Clocks) -> Vec<ClockReport> {
