@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { count, durationText, outcome } from "../format";
 import type { Bin } from "../generated/wire";
 import { language } from "../words/language";
+import { fateName } from "../words/names";
 import {
   binAt,
   type CourseLane,
@@ -251,7 +252,7 @@ function lostText(bin: Bin): string {
 }
 
 function lossName(why: string): string {
-  return why === "lost_in_ros" ? words("lost_in_ros") : outcome(why);
+  return (why === "lost_in_ros" ? fateName(why) : null) ?? outcome(why);
 }
 
 /** A bin in words, for a reader without the picture. */

@@ -18,7 +18,7 @@ import {
 import { branchPath, exits, LABEL, type PlacedStage, place, stretches, TURN } from "./flowplace";
 import { useWidth } from "./measure";
 import { shorten, textWidth } from "./text";
-import { words } from "./words";
+import { flowName, words } from "./words";
 
 const FULL = 46;
 /** Above a flow to the right: count and name of each stage. */
@@ -110,7 +110,7 @@ function Picture({ plan, width }: { plan: Plan; width: number }) {
 
 function need(stage: Stage, branches: readonly number[], plan: Plan, i: number): number {
   const head = Math.max(
-    textWidth(words(stage.id as "taken"), 11),
+    textWidth(flowName(stage.id), 11),
     textWidth(count(stage.count), 15) * 1.05,
     textWidth(lookedAt(plan, i) ?? "", 11),
   );
@@ -129,10 +129,7 @@ function branchLines(branch: Branch, plan: Plan, stage: number): [string, string
   const reasons = Object.entries(branch.reasons)
     .filter(([, n]) => n > 0)
     .map(([why, n]) => reason(why, count(n)));
-  return [
-    `${count(branch.count)} ${words(branch.id as "lost_in_ros")}`,
-    [share, ...reasons].join(" · "),
-  ];
+  return [`${count(branch.count)} ${flowName(branch.id)}`, [share, ...reasons].join(" · ")];
 }
 
 function reason(why: string, n: string): string {
@@ -142,8 +139,8 @@ function reason(why: string, n: string): string {
 
 function spoken({ stages }: Plan): string {
   const parts = stages.flatMap(({ id, count: n, leaving }) => [
-    `${words(id as "taken")} ${n}`,
-    ...leaving.map((branch) => `${words(branch.id as "lost_in_ros")} ${branch.count}`),
+    `${flowName(id)} ${n}`,
+    ...leaving.map((branch) => `${flowName(branch.id)} ${branch.count}`),
   ]);
   return `${words("flow")}: ${parts.join(", ")}`;
 }
@@ -179,7 +176,7 @@ function Right({ plan, wide }: { plan: Plan; wide: readonly number[] }) {
             {count(stage.count)}
           </text>
           <text class="quiet" x={x} y="29">
-            {words(stage.id as "taken")}
+            {flowName(stage.id)}
           </text>
           {lookedAt(plan, i) !== null && (
             <text class="quiet" x={x} y="42">
@@ -240,7 +237,7 @@ function Down({ plan, width }: { plan: Plan; width: number }) {
           <text x={SIDE + t + 8} y={y + 6}>
             <tspan class="count">{count(stage.count)}</tspan>
             <tspan class="quiet" dx="6">
-              {[words(stage.id as "taken"), lookedAt(plan, i)].filter(Boolean).join(" · ")}
+              {[flowName(stage.id), lookedAt(plan, i)].filter(Boolean).join(" · ")}
             </tspan>
           </text>
         </g>

@@ -1,6 +1,7 @@
 // The charts' words.
 
 import { catalogue } from "../words/language";
+import { fateName } from "../words/names";
 
 const en = {
   total: "total",
@@ -16,7 +17,6 @@ const en = {
   max: "max",
   limit: "limit {limit}",
   lost_row: "lost",
-  lost_in_ros: "lost in ROS",
   distribution: "Distribution of the total",
   within: "within {ns}",
   share_of_messages: "share of the messages",
@@ -36,22 +36,12 @@ const en = {
   unplaced: "when it began isn't known",
   no_legs: "This message has no legs: {outcome}",
   flow: "What became of every published message",
-  published: "published",
   taken: "taken",
   to_ai: "to the AI",
   to_web: "to the web service",
-  delivered: "delivered",
   received: "got by a page",
   painted: "painted",
   of_newest: "of the newest {n}",
-  lost_before_discovery: "lost before discovery",
-  outcome_unknown: "outcome unknown",
-  queue_dropped: "dropped by queue",
-  undecodable: "undecodable",
-  ai_failed: "AI failed",
-  web_failed: "web failed",
-  abandoned: "abandoned",
-  in_flight: "in flight",
   not_received: "no page got it",
   unpainted: "not painted",
   dds_lost: "{n} by DDS's word",
@@ -90,7 +80,6 @@ const ko: Readonly<Record<Key, string>> = {
   max: "최대",
   limit: "한도 {limit}",
   lost_row: "손실",
-  lost_in_ros: "ROS에서 손실",
   distribution: "전체 시간의 분포",
   within: "{ns} 이내",
   share_of_messages: "메시지 비율",
@@ -110,22 +99,12 @@ const ko: Readonly<Record<Key, string>> = {
   unplaced: "시작 시점을 알 수 없음",
   no_legs: "이 메시지에는 단계가 없습니다: {outcome}",
   flow: "발행된 모든 메시지의 결과",
-  published: "발행",
   taken: "받음",
   to_ai: "AI로",
   to_web: "웹 서비스로",
-  delivered: "전달됨",
   received: "페이지가 받음",
   painted: "그려짐",
   of_newest: "최근 {n}개 중",
-  lost_before_discovery: "디스커버리 전 손실",
-  outcome_unknown: "결과 모름",
-  queue_dropped: "대기열에서 버림",
-  undecodable: "해독 불가",
-  ai_failed: "AI 실패",
-  web_failed: "웹 실패",
-  abandoned: "중단됨",
-  in_flight: "처리 중",
   not_received: "받은 페이지 없음",
   unpainted: "그려지지 않음",
   dds_lost: "DDS가 알린 {n}개",
@@ -150,3 +129,6 @@ const ko: Readonly<Record<Key, string>> = {
 
 /** A text of the charts in the page's language. */
 export const words = catalogue<Key>(en, ko);
+
+/** A stage of the flow, or a branch: most are fates of the ledger, and called as they are there. */
+export const flowName = (id: string): string => fateName(id) ?? words(id as "taken");
