@@ -12,6 +12,7 @@ macro_rules! tell {
 }
 
 mod args;
+mod called;
 mod child;
 mod compare;
 mod domain;
@@ -34,6 +35,9 @@ use hopwatch_kit::service::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(service) = called::service() {
+        return service();
+    }
     // clap ends with 2 on wrong usage, which is our code for it too.
     let cli = Cli::parse();
     logging::init(LogFormat::Auto);

@@ -71,11 +71,16 @@ programs_ready() {
 }
 
 build_programs() {
-    local key
+    local key service
     key=$(programs_key)
     enter_env
     cd "$root"
-    cargo build --release --workspace --bins --locked
+    cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-gateway -p hopwatch-robot-sim \
+        -p hopwatch-many-pages
+    # One program under several names: cli/src/called.rs. Optimising whole programs takes longest.
+    for service in ai-mock broadcaster collector web-ui; do
+        ln -f "$target/release/hopwatch" "$target/release/hopwatch-$service"
+    done
     printf '%s\n' "$key" >"$state/programs.stamp"
 }
 

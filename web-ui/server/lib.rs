@@ -15,12 +15,27 @@ use axum::response::Response;
 use axum::routing::{Router, get};
 use axum::{Json, http::HeaderName};
 use hopwatch_kit::net::{self, Token};
+use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Shutdown, config};
 use hopwatch_wire::controls::Controls;
 use hopwatch_wire::feed::PageConfig;
 use policy::Ports;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::process::ExitCode;
+
+/// Who this service is.
+pub const IDENTITY: Identity = Identity {
+    program: "hopwatch-web-ui",
+    about: "Serves Hopwatch's live page",
+    section: "web_ui",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+/// The whole program, from its command line to its exit code.
+pub fn main() -> ExitCode {
+    hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, run)
+}
 
 config! {
     /// The page's server.

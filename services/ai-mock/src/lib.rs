@@ -20,6 +20,7 @@ use hopwatch_wire::controls::AiSettings;
 use model::Model;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
@@ -34,6 +35,11 @@ pub const IDENTITY: Identity = Identity {
     section: "ai_mock",
     version: env!("CARGO_PKG_VERSION"),
 };
+
+/// The whole program, from its command line to its exit code.
+pub fn main() -> ExitCode {
+    hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, run)
+}
 
 hopwatch_kit::config! {
     /// Configuration of the AI service.

@@ -32,6 +32,7 @@ use pages::{Bell, Door, Pages};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,6 +48,11 @@ pub const IDENTITY: Identity = Identity {
     section: "broadcaster",
     version: env!("CARGO_PKG_VERSION"),
 };
+
+/// The whole program, from its command line to its exit code.
+pub fn main() -> ExitCode {
+    hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, run)
+}
 
 hopwatch_kit::config! {
     /// Configuration of the broadcaster.

@@ -39,6 +39,7 @@ use keeper::Keeper;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Keep, Store};
 use tokio::sync::Semaphore;
@@ -52,6 +53,11 @@ pub const IDENTITY: Identity = Identity {
     section: "collector",
     version: env!("CARGO_PKG_VERSION"),
 };
+
+/// The whole program, from its command line to its exit code.
+pub fn main() -> ExitCode {
+    hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, run)
+}
 
 hopwatch_kit::config! {
     /// Configuration of the collector.
