@@ -3,8 +3,8 @@
 //! Hopwatch reads the bytes itself: ROS client libraries replace text that isn't UTF-8 by
 //! nothing and cut it at a NUL, and a profiler must not change what it carries without a word.
 
-use crate::cdr::{CdrError, Reader};
 use hopwatch_model::{Census, ClockId, Ns};
+use hopwatch_rosmsg::cdr::{CdrError, Reader};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -46,12 +46,20 @@ pub struct Header<'a> {
 
 /// Something odd about a message that does not stop it; counted by these names.
 pub mod oddity {
+    use hopwatch_rosmsg::Oddity;
+
     /// A float is NaN or infinite.
-    pub const NOT_FINITE: &str = "not_finite";
+    pub const NOT_FINITE: &str = Oddity::NotFinite.name();
     /// A text isn't UTF-8: the bytes at fault became U+FFFD.
-    pub const NOT_UTF8: &str = "not_utf8";
+    pub const NOT_UTF8: &str = Oddity::NotUtf8.name();
     /// A text holds NUL.
-    pub const HOLDS_NUL: &str = "holds_nul";
+    pub const HOLDS_NUL: &str = Oddity::HoldsNul.name();
+    /// A text has no terminator. Of foreign types; a robot message is refused for it.
+    pub const UNTERMINATED: &str = Oddity::Unterminated.name();
+    /// A wide text isn't UTF-16: the code units at fault became U+FFFD.
+    pub const NOT_UTF16: &str = Oddity::NotUtf16.name();
+    /// Bytes follow the last field. Of foreign types; a robot message is refused for it.
+    pub const LEFT_OVER: &str = Oddity::LeftOver.name();
     /// The header's time is no Unix time: nanoseconds outside 0..10⁹, beyond what fits, or
     /// before September 2001.
     pub const BAD_TIME: &str = "bad_time";
