@@ -105,12 +105,18 @@ const EARLIEST_NS: Ns = 1_000_000_000_000_000_000;
 impl Header<'_> {
     /// The time of publication in ns of Unix time; `None` when the fields aren't one.
     pub fn published_ns(&self) -> Option<Ns> {
-        if !(0..1_000_000_000).contains(&self.timestamp_nsec) {
-            return None;
-        }
-        let ns = self.timestamp_sec.checked_mul(1_000_000_000)?.checked_add(self.timestamp_nsec)?;
-        (ns >= EARLIEST_NS).then_some(ns)
+        published_ns(self.timestamp_sec, self.timestamp_nsec)
     }
+}
+
+/// A time of publication in ns of Unix time; `None` when the two numbers aren't one: nanoseconds
+/// outside 0..10⁹, beyond what fits, or before September 2001.
+pub fn published_ns(sec: i64, nanosec: i64) -> Option<Ns> {
+    if !(0..1_000_000_000).contains(&nanosec) {
+        return None;
+    }
+    let ns = sec.checked_mul(1_000_000_000)?.checked_add(nanosec)?;
+    (ns >= EARLIEST_NS).then_some(ns)
 }
 
 /// Decodes the CDR of `hopwatch_msgs/msg/Census`.
