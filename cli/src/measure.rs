@@ -7,7 +7,7 @@ use crate::interrupts::Interrupts;
 use crate::network::{Asked, Inside, Namespaces, NetworkArgs, Place, sweep_and_say};
 use crate::progress::Progress;
 use crate::report;
-use crate::settings::{self, Settings};
+use crate::settings::{self, Settings, gives_gateway};
 use crate::stack::{
     Addresses, Patience, Ports, Site, Stack, collector_args, make_folders, stop_robots,
 };
@@ -106,6 +106,8 @@ fn network_of(
         (no_sim, "--no-sim: robots of yours"),
         (page, "--page-port of `hopwatch run` (`up` has a way in): the live page"),
         (pipeline.ai_url.is_some(), "--ai-url: your AI service"),
+        (gives_gateway(pipeline, "ai_url"), "gateway.ai_url: your AI service"),
+        (gives_gateway(pipeline, "web_url"), "gateway.web_url: your web service"),
         (pipeline.clock_peers.is_some(), "--clock-peers: clock responders"),
     ];
     match elsewhere.iter().find(|(given, _)| asked.is_some() && *given) {

@@ -137,8 +137,13 @@ fn gives_a_lane(pipeline: &Pipeline) -> bool {
 
 /// Whether file or environment say how often links are probed.
 pub(crate) fn gives_probes(pipeline: &Pipeline) -> bool {
+    gives_gateway(pipeline, "probes_hz")
+}
+
+/// Whether file or environment give this key of the gateway.
+pub(crate) fn gives_gateway(pipeline: &Pipeline, key: &str) -> bool {
     let file = pipeline.config.as_deref();
-    config::gives("gateway", &["probes_hz"], file, config::environment())
+    config::gives("gateway", &[key], file, config::environment())
 }
 
 /// Refuses lanes that can't be before anything is started. Which links there are the gateway knows.

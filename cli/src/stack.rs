@@ -3,6 +3,7 @@
 use crate::args::{Pipeline, Usage, name};
 use crate::child::Child;
 use crate::network::{Namespaces, Place, address_of};
+use crate::settings;
 use hopwatch_analysis::Budget;
 use hopwatch_model::lane::LaneSpec;
 use hopwatch_wire::controls::Controls;
@@ -153,18 +154,22 @@ impl Stack {
         let mut own = gateway_args(pipeline);
         own.extend(lanes_arg(lanes));
         let mut ai = None;
-        let ai_url = if let Some(url) = &pipeline.ai_url {
-            url.clone()
-        } else {
-            own.push(s("--ai-gets-token"));
+        let gives = |key| settings::gives_gateway(pipeline, key);
+        if let Some(url) = &pipeline.ai_url {
+            own.push(flag("ai-url", url));
+        } else if !gives("ai_url") {
             let ours = start("ai-mock", ports.ai, &ai_args(pipeline))?;
             let address = *ai.insert(listening(services, ours).await?);
-            format!("http://{address}/v1/infer")
-        };
+            own.extend([
+                s("--ai-gets-token"),
+                flag("ai-url", format!("http://{address}/v1/infer")),
+            ]);
+        }
         let broadcaster = start("broadcaster", ports.broadcaster, &records)?;
         let broadcaster = listening(services, broadcaster).await?;
-        own.push(flag("ai-url", ai_url));
-        own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
+        if !gives("web_url") {
+            own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
+        }
         own.extend(records);
         let gateway = self.gateway.insert(start("gateway", ports.gateway, &own)?);
         gateway.address().await?;

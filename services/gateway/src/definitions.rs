@@ -22,11 +22,16 @@ fn text(prefixes: &[PathBuf], name: &TypeName) -> Result<String, io::Error> {
     let place = name.definition_path();
     let found = prefixes.iter().map(|prefix| prefix.join(&place)).find(|path| path.exists());
     let path = found.ok_or_else(|| {
-        let why = format!(
-            "no {place} in any prefix of AMENT_PREFIX_PATH: install the package {}, or source the \
-             workspace that has it",
-            name.package()
-        );
+        let package = name.package();
+        let installed =
+            prefixes.iter().map(|prefix| prefix.join("share").join(package)).find(|p| p.exists());
+        let why = match installed {
+            Some(share) => format!("{} has no msg/{}.msg", share.display(), name.name()),
+            None => format!(
+                "no {place} in any prefix of AMENT_PREFIX_PATH: install the package {package}, or \
+                 source the workspace that has it"
+            ),
+        };
         io::Error::new(io::ErrorKind::NotFound, why)
     })?;
     std::fs::read_to_string(&path)
@@ -49,7 +54,7 @@ mod tests {
         let prefixes = [PathBuf::from("/nowhere"), folder.clone()];
         assert!(schema_in(&prefixes, "demo_msgs/msg/Outer").unwrap().path("inner.x").is_ok());
         for (name, part) in [
-            ("demo_msgs/msg/Broken", "Nowhere.msg"),
+            ("demo_msgs/msg/Broken", "share/demo_msgs has no msg/Nowhere.msg"),
             ("none_msgs/msg/Some", "install the package none_msgs"),
             ("demo_msgs/Outer/", "message type"),
         ] {
