@@ -257,3 +257,7 @@ fn scalar(
     let written = write(&mut serde_json::ser::CompactFormatter, out);
     debug_assert!(written.is_ok(), "{written:?}");
 }
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

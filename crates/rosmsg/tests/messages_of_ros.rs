@@ -1,6 +1,8 @@
 //! Messages as rclpy serializes them, against what they mean by a walk that shares no code with
 //! ours (`tests/peers/serialize.py`): the committed ones, and all types that are installed.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use hopwatch_rosmsg::{JsonOptions, Oddity, Schema, TypeName};
 use serde::Deserialize;
 use serde_json::Value;
