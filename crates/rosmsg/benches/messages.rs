@@ -17,6 +17,7 @@ fn main() {
 
 /// The fields of `hopwatch_msgs/msg/RobotMessage`.
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the message")]
 struct Robot<'a> {
     header: Header<'a>,
     battery: f64,

@@ -36,6 +36,9 @@ fn bytes_become_numbers_or_one_text() {
         json(text, &body, PLAIN).0,
         r#"{"a":[1,2,255],"b":[250,251],"c":[],"d":[-1],"e":7}"#
     );
+    let all: Vec<u8> = [0, 1, 0, 0].into_iter().chain(0..=255).collect();
+    let numbers: Vec<_> = (0..=255).map(|byte: u8| byte.to_string()).collect();
+    assert_eq!(json("uint8[] x", &all, PLAIN).0, format!("{{\"x\":[{}]}}", numbers.join(",")));
     assert_eq!(json(text, &body, base64).0, r#"{"a":"AQL/","b":"+vs=","c":"","d":[-1],"e":7}"#);
 }
 
