@@ -226,14 +226,19 @@ impl Writer<'_> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        self.out.reserve(4 * bytes.len() + 2);
         self.out.push(b'[');
-        for (at, byte) in bytes.iter().enumerate() {
-            if at > 0 {
-                self.out.push(b',');
-            }
-            self.integer(*byte);
+        let begin = self.out.len();
+        // Whole words are written, each over the unused end of the one before: an image has
+        // millions of them.
+        self.out.resize(begin + 4 * bytes.len(), 0);
+        let mut at = begin;
+        for byte in bytes {
+            let (word, length) = &BYTES[usize::from(*byte)];
+            self.out[at..at + 4].copy_from_slice(word);
+            at += length;
         }
+        // The last comma makes room for the bracket.
+        self.out.truncate(if bytes.is_empty() { begin } else { at - 1 });
         self.out.push(b']');
     }
 
@@ -248,6 +253,28 @@ impl Writer<'_> {
     }
 }
 
+/// Each byte as a decimal with a comma behind it, and how long that is.
+const BYTES: [([u8; 4], usize); 256] = {
+    let mut all = [([0; 4], 0); 256];
+    let (mut byte, mut at) = (0u8, 0);
+    while at < 256 {
+        let (word, length) = &mut all[at];
+        let mut unit = 100;
+        while unit > 0 {
+            if byte >= unit || unit == 1 {
+                word[*length] = b'0' + byte / unit % 10;
+                *length += 1;
+            }
+            unit /= 10;
+        }
+        word[*length] = b',';
+        *length += 1;
+        byte = byte.wrapping_add(1);
+        at += 1;
+    }
+    all
+};
+
 /// Writes as serde_json writes.
 fn scalar(
     out: &mut Vec<u8>,
@@ -257,3 +284,7 @@ fn scalar(
     let written = write(&mut serde_json::ser::CompactFormatter, out);
     debug_assert!(written.is_ok(), "{written:?}");
 }
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

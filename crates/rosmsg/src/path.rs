@@ -343,3 +343,7 @@ fn value<'m>(
         Element::Structure(_) => Value::Other,
     })
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;
