@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How often the file tells that the run lives.
-const LIFE_SIGN: Duration = Duration::from_secs(2);
+const LIFE_SIGN: Duration = Duration::from_secs(5);
 /// Where the environment of a run names its clock.
 const CLOCK: &str = "clock";
 
