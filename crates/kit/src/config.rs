@@ -34,23 +34,31 @@ const VARIABLES: &[&str] = &[
 /// fields with their meaning and default.
 ///
 /// A field marked `@switch` is a boolean that its bare flag turns on (`--serial`,
-/// `--serial=false`).
+/// `--serial=false`). Tables within the table stand first, in brackets: what has so many words
+/// that only a file can hold them, and so no flag.
 #[macro_export]
 macro_rules! config {
     (
         $(#[doc = $about:literal])*
         $vis:vis struct $config:ident, $flags:ident {
+            $( [ $( $(#[doc = $table_doc:literal])* $table:ident : $table_ty:ty ),* $(,)? ] )?
             $( $(#[doc = $doc:literal])* $(@$switch:ident)? $field:ident : $ty:ty = $default:expr, )*
         }
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(deny_unknown_fields)]
-        $vis struct $config { $( $(#[doc = $doc])* $vis $field: $ty, )* }
+        $vis struct $config {
+            $( $(#[doc = $doc])* $vis $field: $ty, )*
+            $( $( $(#[doc = $table_doc])* $vis $table: $table_ty, )* )?
+        }
 
         impl Default for $config {
             fn default() -> Self {
-                Self { $( $field: $default, )* }
+                Self {
+                    $( $field: $default, )*
+                    $( $( $table: <$table_ty>::default(), )* )?
+                }
             }
         }
 

@@ -13,7 +13,7 @@ use hopwatch_kit::net::Token;
 use hopwatch_model::{ClockId, Failure, Ns};
 use hopwatch_wire::headers;
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -41,6 +41,41 @@ pub struct Http1Config {
     pub token: Token,
     /// Media type of the request's body.
     pub content_type: &'static str,
+    /// What else a service wants of its requests.
+    pub form: HttpForm,
+}
+
+/// What requests of a service look like that isn't ours: over HTTP only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpForm {
+    /// The method. GET and DELETE carry no body.
+    pub method: Method,
+    /// Further headers; of names that Hopwatch sends too, these are sent.
+    pub headers: HeaderMap,
+}
+
+impl Default for HttpForm {
+    fn default() -> Self {
+        Self { method: Method::POST, headers: HeaderMap::new() }
+    }
+}
+
+impl HttpForm {
+    /// The headers that are the same in each request.
+    pub(crate) fn dress(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
+    }
+
+    /// A request of this form, without what differs between links.
+    pub(crate) fn request(&self, body: &Bytes) -> http::Request<Full<Bytes>> {
+        let bare = matches!(self.method, Method::GET | Method::DELETE);
+        let body = if bare { Bytes::new() } else { body.clone() };
+        let mut request = http::Request::new(Full::new(body));
+        *request.method_mut() = self.method.clone();
+        request
+    }
 }
 
 impl Http1Config {
@@ -54,6 +89,7 @@ impl Http1Config {
             max_idle: Duration::from_secs(4),
             token: Token::none(),
             content_type: "application/json",
+            form: HttpForm::default(),
         }
     }
 }
@@ -149,6 +185,7 @@ impl Http1 {
         let host = HeaderValue::from_str(&target.authority());
         fixed_headers.insert(HOST, host.map_err(|_| target.refuse("the host is no header"))?);
         fixed_headers.insert(CONTENT_TYPE, HeaderValue::from_static(config.content_type));
+        config.form.dress(&mut fixed_headers);
         if config.fresh {
             fixed_headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -204,8 +241,7 @@ impl Http1 {
     }
 
     fn outgoing(&self, request: &Request) -> http::Request<Full<Bytes>> {
-        let mut outgoing = http::Request::new(Full::new(request.body.clone()));
-        *outgoing.method_mut() = http::Method::POST;
+        let mut outgoing = self.config.form.request(&request.body);
         *outgoing.uri_mut() = self.path.clone();
         *outgoing.headers_mut() = self.fixed_headers.clone();
         if let Some(parent) = traceparent(request) {

@@ -1,7 +1,7 @@
 //! `http2`: HTTP/2 without TLS by prior knowledge (RFC 9113, 3.3), one connection for all requests.
 
 use crate::call::{Answer, Call, CallError, Link, Reply, Request, in_time};
-use crate::http1::{broken, fixed, read, traceparent};
+use crate::http1::{HttpForm, broken, fixed, read, traceparent};
 use crate::kind::LinkConfig;
 use crate::progress::Progress;
 use crate::shared::{Connected, Shared};
@@ -14,7 +14,7 @@ use hopwatch_kit::net::WINDOW;
 use hopwatch_model::Ns;
 use hopwatch_wire::headers;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 use http_body_util::Full;
 use hyper::body::Body;
 use hyper::client::conn::http2::{self, SendRequest};
@@ -58,6 +58,7 @@ pub(crate) struct Http2 {
     target: Target,
     uri: Uri,
     fixed_headers: HeaderMap,
+    form: HttpForm,
     max_reply_bytes: usize,
     clock: Arc<dyn Clock>,
     shared: Shared<SendRequest<Full<Bytes>>>,
@@ -68,10 +69,12 @@ impl Http2 {
         let target = config.target.clone();
         let mut fixed_headers = fixed(&target, &config.token, clock.id())?;
         fixed_headers.insert(CONTENT_TYPE, HeaderValue::from_static(config.content_type));
+        config.form.dress(&mut fixed_headers);
         Ok(Self {
             uri: uri(&target, &target.path)?,
             target,
             fixed_headers,
+            form: config.form.clone(),
             max_reply_bytes: config.max_reply_bytes,
             clock,
             shared: Shared::new(config.max_idle),
@@ -115,8 +118,7 @@ impl Http2 {
     }
 
     fn outgoing(&self, request: &Request) -> http::Request<Full<Bytes>> {
-        let mut outgoing = http::Request::new(Full::new(request.body.clone()));
-        *outgoing.method_mut() = Method::POST;
+        let mut outgoing = self.form.request(&request.body);
         *outgoing.uri_mut() = self.uri.clone();
         *outgoing.headers_mut() = self.fixed_headers.clone();
         if let Some(parent) = traceparent(request) {

@@ -2,7 +2,7 @@
 
 use crate::call::Link;
 use crate::grpc::Grpc;
-use crate::http1::{Http1, Http1Config};
+use crate::http1::{Http1, Http1Config, HttpForm};
 use crate::http2::Http2;
 use crate::quic::Quic;
 use crate::target::{Target, TargetError};
@@ -75,6 +75,11 @@ impl LinkKind {
             Self::UdpRetry => "udp-retry",
         }
     }
+
+    /// Whether requests are plain HTTP, as any service takes them.
+    pub const fn is_http(self) -> bool {
+        matches!(self, Self::Http1 | Self::Http1Fresh | Self::Http2)
+    }
 }
 
 impl std::fmt::Display for LinkKind {
@@ -97,6 +102,9 @@ pub struct LinkConfig {
     pub token: Token,
     /// Media type of the request's body.
     pub content_type: &'static str,
+    /// What else a service wants of its requests. Links that aren't HTTP can't be asked for
+    /// anything unusual.
+    pub form: HttpForm,
     /// When `udp-retry` sends again.
     pub retry: RetryConfig,
 }
@@ -104,10 +112,10 @@ pub struct LinkConfig {
 impl LinkConfig {
     /// The defaults for `target`.
     pub fn new(target: Target) -> Self {
-        let Http1Config { target, max_reply_bytes, max_idle, token, content_type, fresh: _ } =
+        let Http1Config { target, max_reply_bytes, max_idle, token, content_type, form, fresh: _ } =
             Http1Config::new(target);
         let retry = RetryConfig::default();
-        Self { target, max_reply_bytes, max_idle, token, content_type, retry }
+        Self { target, max_reply_bytes, max_idle, token, content_type, form, retry }
     }
 }
 
@@ -139,17 +147,24 @@ impl Default for RetryConfig {
 
 /// A link of that kind; nothing is opened yet.
 ///
-/// Fails when the URL, the token or the clock's name can't be put into a request.
+/// Fails when the URL, the token or the clock's name can't be put into a request, or when a link
+/// that isn't HTTP is asked for a method or headers of one's own.
 pub fn open(
     kind: LinkKind,
     config: &LinkConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Arc<dyn Link>, TargetError> {
     let http1 = |fresh| {
-        let LinkConfig { target, max_reply_bytes, max_idle, token, content_type, retry: _ } =
+        let LinkConfig { target, max_reply_bytes, max_idle, token, content_type, form, retry: _ } =
             config.clone();
-        Http1Config { target, fresh, max_reply_bytes, max_idle, token, content_type }
+        Http1Config { target, fresh, max_reply_bytes, max_idle, token, content_type, form }
     };
+    if !kind.is_http() && config.form != HttpForm::default() {
+        let why = format!(
+            "a method and headers of your own go over http1, http1-fresh and http2 only, not {kind}"
+        );
+        return Err(config.target.refuse(&why));
+    }
     Ok(match kind {
         LinkKind::Http1 => Arc::new(Http1::new(http1(false), clock)?),
         LinkKind::Http1Fresh => Arc::new(Http1::new(http1(true), clock)?),
@@ -174,6 +189,21 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
             assert_eq!(kind.to_possible_value().unwrap().get_name(), kind.name());
             assert_eq!(kind.to_string(), kind.name());
+        }
+    }
+
+    #[tokio::test]
+    async fn only_http_takes_a_form_of_ones_own() {
+        let target = Target::parse("http://127.0.0.1:9/x").unwrap();
+        let form = HttpForm { method: http::Method::PUT, ..HttpForm::default() };
+        let config = LinkConfig { form, ..LinkConfig::new(target) };
+        for kind in LinkKind::ALL {
+            let clock = Arc::new(hopwatch_kit::SystemClock::default());
+            let opened = open(kind, &config, clock).map(drop).map_err(|error| error.to_string());
+            match opened {
+                Ok(()) => assert!(kind.is_http(), "{kind}"),
+                Err(why) => assert!(!kind.is_http() && why.contains(kind.name()), "{why}"),
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ mod udp;
 mod websocket;
 
 pub use call::{Call, CallError, Ignored, Link, Reply, Request};
-pub use http1::{Http1, Http1Config};
+pub use http1::{Http1, Http1Config, HttpForm};
 pub use kind::{LinkConfig, LinkKind, RetryConfig, open};
 pub use records::{RecordSender, RecordSenderConfig};
 pub use responder::{Peer, PeerError, Probed, probe, respond};

@@ -8,7 +8,6 @@
 //!
 //! Nanosecond stamps are decimal strings in JSON: they exceed 2^53. Durations are numbers.
 
-pub mod cdr;
 pub mod clock_packet;
 pub mod controls;
 pub mod envelope;

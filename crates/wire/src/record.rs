@@ -249,9 +249,21 @@ fn bad(kind: &'static str, field: &'static str, text: &str) -> BadRecord {
 
 /// The oddities that this version knows; others that arrive are called "other".
 const ODDITIES: &[&str] = {
-    use crate::robot_message::oddity::{BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8};
+    use crate::robot_message::oddity::{
+        BAD_TIME, HOLDS_NUL, LEFT_OVER, NOT_FINITE, NOT_UTF8, NOT_UTF16, UNTERMINATED,
+    };
     use hopwatch_model::{IMPOSSIBLE_TIMING, REORDERED};
-    &[BAD_TIME, HOLDS_NUL, NOT_FINITE, NOT_UTF8, REORDERED, IMPOSSIBLE_TIMING]
+    &[
+        BAD_TIME,
+        HOLDS_NUL,
+        LEFT_OVER,
+        NOT_FINITE,
+        NOT_UTF8,
+        NOT_UTF16,
+        UNTERMINATED,
+        REORDERED,
+        IMPOSSIBLE_TIMING,
+    ]
 };
 
 impl From<Trace> for TraceRecord {

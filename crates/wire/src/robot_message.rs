@@ -3,8 +3,8 @@
 //! Hopwatch reads the bytes itself: ROS client libraries replace text that isn't UTF-8 by
 //! nothing and cut it at a NUL, and a profiler must not change what it carries without a word.
 
-use crate::cdr::{CdrError, Reader};
 use hopwatch_model::{Census, ClockId, Ns};
+use hopwatch_rosmsg::cdr::{CdrError, Reader};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -46,12 +46,20 @@ pub struct Header<'a> {
 
 /// Something odd about a message that does not stop it; counted by these names.
 pub mod oddity {
+    use hopwatch_rosmsg::Oddity;
+
     /// A float is NaN or infinite.
-    pub const NOT_FINITE: &str = "not_finite";
+    pub const NOT_FINITE: &str = Oddity::NotFinite.name();
     /// A text isn't UTF-8: the bytes at fault became U+FFFD.
-    pub const NOT_UTF8: &str = "not_utf8";
+    pub const NOT_UTF8: &str = Oddity::NotUtf8.name();
     /// A text holds NUL.
-    pub const HOLDS_NUL: &str = "holds_nul";
+    pub const HOLDS_NUL: &str = Oddity::HoldsNul.name();
+    /// A text has no terminator. Of foreign types; a robot message is refused for it.
+    pub const UNTERMINATED: &str = Oddity::Unterminated.name();
+    /// A wide text isn't UTF-16: the code units at fault became U+FFFD.
+    pub const NOT_UTF16: &str = Oddity::NotUtf16.name();
+    /// Bytes follow the last field. Of foreign types; a robot message is refused for it.
+    pub const LEFT_OVER: &str = Oddity::LeftOver.name();
     /// The header's time is no Unix time: nanoseconds outside 0..10⁹, beyond what fits, or
     /// before September 2001.
     pub const BAD_TIME: &str = "bad_time";
@@ -97,12 +105,18 @@ const EARLIEST_NS: Ns = 1_000_000_000_000_000_000;
 impl Header<'_> {
     /// The time of publication in ns of Unix time; `None` when the fields aren't one.
     pub fn published_ns(&self) -> Option<Ns> {
-        if !(0..1_000_000_000).contains(&self.timestamp_nsec) {
-            return None;
-        }
-        let ns = self.timestamp_sec.checked_mul(1_000_000_000)?.checked_add(self.timestamp_nsec)?;
-        (ns >= EARLIEST_NS).then_some(ns)
+        published_ns(self.timestamp_sec, self.timestamp_nsec)
     }
+}
+
+/// A time of publication in ns of Unix time; `None` when the two numbers aren't one: nanoseconds
+/// outside 0..10⁹, beyond what fits, or before September 2001.
+pub fn published_ns(sec: i64, nanosec: i64) -> Option<Ns> {
+    if !(0..1_000_000_000).contains(&nanosec) {
+        return None;
+    }
+    let ns = sec.checked_mul(1_000_000_000)?.checked_add(nanosec)?;
+    (ns >= EARLIEST_NS).then_some(ns)
 }
 
 /// Decodes the CDR of `hopwatch_msgs/msg/Census`.

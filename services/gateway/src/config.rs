@@ -1,5 +1,7 @@
 //! The gateway's configuration.
 
+use crate::forms::{AiForm, TopicForm, WebForm};
+use crate::message::ROBOT_MESSAGE;
 use anyhow::ensure;
 use clap::ValueEnum;
 use hopwatch_kit::config::Refused;
@@ -7,6 +9,7 @@ use hopwatch_link::LinkKind;
 use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec};
 use hopwatch_tap::Qos;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -66,6 +69,8 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// Its topic, from the root.
     pub(crate) topic: String,
+    /// The type of its messages.
+    pub(crate) message_type: String,
     /// What the subscription asks for.
     pub(crate) qos: Qos,
     /// The link to both services.
@@ -75,14 +80,26 @@ pub(crate) struct Lane {
 hopwatch_kit::config! {
     /// Configuration of the gateway.
     pub struct Config, Flags {
+        [
+            /// Topics of one's own, by their names
+            topics: BTreeMap<String, TopicForm>,
+            /// The AI service, where it isn't ours
+            ai: AiForm,
+            /// The web service, where it isn't ours
+            web: WebForm,
+        ]
         /// Address to listen on (health only)
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8000)),
-        /// ROS topic of hopwatch_msgs/msg/RobotMessage
+        /// ROS topic; of hopwatch_msgs/msg/RobotMessage, unless a file says otherwise
+        /// ([gateway.topics."/T"])
         topic: String = "/robot_messages".to_owned(),
         /// QoS of the subscription
         qos: QosKind = QosKind::BestEffort,
         /// History depth of the subscription; 0: as the QoS has it (10 or 1)
         depth: usize = 0,
+        /// How long publishers of a topic may take to appear whose type or QoS has to be asked of
+        /// them, in ms
+        discovery_ms: u64 = 10_000,
         /// ROS domain; -1: as ROS_DOMAIN_ID says
         domain: i64 = -1,
         /// Name of the lane in reports; empty: the QoS
@@ -170,6 +187,11 @@ impl Config {
                 Refused(format!("{key} must lie between 1 and {LONGEST_MS}, not {ms}"))
             );
         }
+        for (topic, form) in &self.topics {
+            form.check(topic)?;
+        }
+        self.ai.check()?;
+        self.web.check()?;
         ensure!(
             self.probes_hz == 0.0 || PROBES_HZ.contains(&self.probes_hz),
             Refused(format!(
@@ -191,7 +213,8 @@ impl Config {
             let usual = self.qos.of_topic();
             let depth = if self.depth > 0 { self.depth } else { usual.depth };
             let qos = Qos { depth, ..usual };
-            return Ok(vec![Lane { name: name.to_owned(), topic, qos, link: self.link }]);
+            let (name, message_type) = (name.to_owned(), self.message_type(&topic));
+            return Ok(vec![Lane { name, topic, message_type, qos, link: self.link }]);
         }
         let default = Self::default();
         for (key, given) in [
@@ -227,7 +250,15 @@ impl Config {
                 ))
             })?,
         };
-        Ok(Lane { name: lane.name, topic: lane.topic, qos: Qos { depth, ..usual }, link })
+        let message_type = self.message_type(&lane.topic);
+        let qos = Qos { depth, ..usual };
+        Ok(Lane { name: lane.name, topic: lane.topic, message_type, qos, link })
+    }
+
+    /// As far as it is known without ROS.
+    fn message_type(&self, topic: &str) -> String {
+        let own = self.topics.get(topic);
+        own.map_or_else(|| ROBOT_MESSAGE.to_owned(), |own| own.message_type.clone())
     }
 
     /// The links that are probed: the current one among them, each once.
@@ -289,7 +320,8 @@ mod tests {
         let config = Config { depth: 3, qos: QosKind::Reliable, ..Config::default() };
         let qos = Qos { depth: 3, ..Qos::RELIABLE };
         let (topic, link) = ("/robot_messages".to_owned(), LinkKind::Http1);
-        let lane = Lane { name: "reliable".to_owned(), topic, qos, link };
+        let message_type = ROBOT_MESSAGE.to_owned();
+        let lane = Lane { name: "reliable".to_owned(), topic, message_type, qos, link };
         assert_eq!(config.lanes().unwrap(), [lane]);
         let named = Config { lane: "mine".to_owned(), topic: "a".to_owned(), ..Config::default() };
         let lanes = named.lanes().unwrap();

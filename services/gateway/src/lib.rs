@@ -6,7 +6,10 @@
 //! own: queue, workers, connections, counters. Lanes that share a topic get the same messages.
 
 pub mod config;
+pub mod contents;
 mod deferred;
+mod definitions;
+pub mod forms;
 pub mod intake;
 mod links;
 mod message;
@@ -15,8 +18,11 @@ pub mod pipeline;
 pub mod probes;
 mod recording;
 mod ros;
+mod scout;
 mod shared_memory;
 mod silence;
+mod template;
+mod told_time;
 mod topic;
 
 pub use config::{Config, Flags};
@@ -24,14 +30,17 @@ pub use config::{Config, Flags};
 use anyhow::Context;
 use axum::Router;
 use config::Lane;
+use contents::{Contents, Own};
+use forms::TopicForm;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
-    Http1, Http1Config, Link, LinkKind, Peer, RecordSender, RecordSenderConfig, Target,
+    Http1, Http1Config, HttpForm, Link, LinkKind, Peer, RecordSender, RecordSenderConfig, Target,
 };
 use hopwatch_model::Stage;
+use hopwatch_tap::TapError;
 use hopwatch_wire::record::{LaneRecord, Record};
 use intake::Intake;
 use pipeline::{Pipeline, UnderWay};
@@ -58,7 +67,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let peers = Peer::parse_all(&config.clock_peers)
         .map_err(|error| Refused(format!("clock_peers: {error}")))?;
     let listener = net::bind(config.listen, &token).await?;
-    let lanes = config.lanes()?;
+    let mut lanes = config.lanes()?;
+    let forms = scout::complete(&config, &mut lanes, &shutdown).await.map_err(told)?;
     let any_clock: Arc<dyn Clock> = Arc::<SystemClock>::clone(&clock);
     let records_end = Shutdown::new();
     let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
@@ -80,6 +90,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         let pipeline = assemble(
             &config,
             &lane,
+            contents(&config, &lane, forms.get(&lane.topic))?,
             Arc::clone(&clock),
             links,
             Arc::clone(&recording),
@@ -98,13 +109,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         pipelines.push((lane, pipeline));
     }
     peers::ask(peers, &clock, &records, &shutdown);
-    let source = Arc::new(Source::new(&config, &pipelines, records));
-    let (tap, tap_ended) = source.start(&config).map_err(|error| {
-        if error.is_wrong_usage() {
-            return Refused(error.to_string()).into();
-        }
-        anyhow::Error::new(error).context("failed to subscribe to ROS 2")
-    })?;
+    let source = Source::new(&config, &pipelines, records).map_err(of_ros)?;
+    let source = Arc::new(source);
+    let (tap, tap_ended) = source.start(&config).map_err(of_ros)?;
     net::announce("gateway", &listener)?;
 
     let health_end = Shutdown::new();
@@ -153,6 +160,32 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What ROS refuses is the user's to mend.
+fn of_ros(error: TapError) -> anyhow::Error {
+    if error.is_wrong_usage() {
+        return Refused(error.to_string()).into();
+    }
+    anyhow::Error::new(error).context("failed to subscribe to ROS 2")
+}
+
+/// The same of an error that may be one of ROS.
+fn told(error: anyhow::Error) -> anyhow::Error {
+    error.downcast::<TapError>().map_or_else(|other| other, of_ros)
+}
+
+/// What a lane's messages hold; with a form, they are of a topic of one's own.
+fn contents(config: &Config, lane: &Lane, form: Option<&TopicForm>) -> anyhow::Result<Contents> {
+    let own = |form: &TopicForm| {
+        let of = lane.message_type.as_str();
+        let schema = Own::needs_schema(form, &config.ai, &config.web)
+            .then(|| definitions::schema(of))
+            .transpose()?;
+        Own::new(&lane.topic, of, form, config.ai.bytes, schema)
+    };
+    let own = form.map(own).transpose()?;
+    Ok(Contents::new(own, &config.ai, &config.web)?)
+}
+
 /// The links to the AI service and to the broadcaster.
 struct Links {
     ai: Arc<dyn Link>,
@@ -168,12 +201,17 @@ fn links(
     token: &Token,
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Links> {
-    let open = |url: &str, token: &Token| {
-        links::open(kind, url, path, token, config.max_reply_bytes, clock)
+    let open = |url: &str, token: &Token, form: HttpForm| {
+        links::open(kind, url, path, token, config.max_reply_bytes, form, clock)
     };
+    let environment = |name: &str| std::env::var(name).ok();
+    // Echo handlers are ours, and take what they get.
+    let form = |own: Result<HttpForm, Refused>| path.map_or(own, |_| Ok(HttpForm::default()));
     // Somebody else's AI service must not get our token.
     let ai_token = if config.ai_gets_token { token.clone() } else { Token::none() };
-    Ok(Links { ai: open(&config.ai_url, &ai_token)?, web: open(&config.web_url, token)? })
+    let ai = open(&config.ai_url, &ai_token, form(config.ai.http(&environment))?)?;
+    let web = open(&config.web_url, token, form(config.web.http(&environment))?)?;
+    Ok(Links { ai: told_time::told_time(ai, &config.ai), web })
 }
 
 fn to_collector(config: &Config, token: &Token, clock: &Arc<dyn Clock>) -> anyhow::Result<Http1> {
@@ -219,6 +257,7 @@ fn prober(
 fn assemble(
     config: &Config,
     lane: &Lane,
+    contents: Contents,
     clock: Arc<SystemClock>,
     links: Links,
     recording: Arc<Recording>,
@@ -227,6 +266,7 @@ fn assemble(
     let (workers, queue) = config.capacity(lane.qos);
     Arc::new(Pipeline {
         lane: lane.name.clone(),
+        contents,
         clock,
         intake: Arc::new(Intake::new(workers, queue, config.drop_policy)),
         ai: links.ai,

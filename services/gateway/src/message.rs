@@ -1,4 +1,4 @@
-//! From an arrival to a trace and to the bodies that the services get.
+//! From an arrival to a trace, and robot messages to the bodies that the services get.
 
 use crate::intake::Arrival;
 use bytes::Bytes;
@@ -45,17 +45,13 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
     }
 }
 
-/// The trace of an arrival, and its JSON when it can be decoded.
-pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Option<Bytes>) {
-    let mut trace = bare(arrival, lane, clock);
-    let (message, oddities) = match RobotMessage::decode(&arrival.bytes) {
-        Ok(decoded) => decoded,
-        Err(error) => {
-            trace.outcome = Outcome::Undecodable;
-            trace.detail = Some(format!("no RobotMessage: {error}"));
-            return (trace, None);
-        }
-    };
+/// The type that robots publish unless they are somebody's own.
+pub(crate) const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
+
+/// Reads a robot message, and puts into the trace who published it, which one it is and when.
+pub(crate) fn read<'a>(trace: &mut Trace, cdr: &'a [u8]) -> Result<Read<'a>, String> {
+    let (message, oddities) =
+        RobotMessage::decode(cdr).map_err(|error| format!("no RobotMessage: {error}"))?;
     trace.oddities.extend(oddities);
     trace.sequence = message.header.sequence;
     trace.robot_id = clipped(&message.header.robot_id);
@@ -66,18 +62,22 @@ pub(crate) fn open(arrival: &Arrival, lane: &str, clock: &ClockId) -> (Trace, Op
             trace.header_time = Some((message.header.timestamp_sec, message.header.timestamp_nsec));
         }
     }
-    match serde_json::to_vec(&message) {
-        Ok(json) => (trace, Some(Bytes::from(json))),
-        Err(error) => {
-            trace.outcome = Outcome::Undecodable;
-            trace.detail = Some(format!("it can't be written as JSON: {error}"));
-            (trace, None)
-        }
+    Ok(Read(message))
+}
+
+/// A robot message that was read.
+pub(crate) struct Read<'a>(RobotMessage<'a>);
+
+impl Read<'_> {
+    /// As JSON.
+    pub(crate) fn json(&self) -> Result<Bytes, String> {
+        let json = serde_json::to_vec(&self.0);
+        json.map(Bytes::from).map_err(|error| format!("it can't be written as JSON: {error}"))
     }
 }
 
 /// An id is a name, not a load: the whole of it still goes to the services.
-fn clipped(text: &str) -> String {
+pub(crate) fn clipped(text: &str) -> String {
     const LONGEST: usize = 200;
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),

@@ -3,6 +3,7 @@
 //! Knows nothing of ROS, and takes its time from a clock that it is given: tests run it on
 //! arrivals of their own and in virtual time.
 
+use crate::contents::{Contents, Opened};
 use crate::deferred::begin_here;
 use crate::intake::{Arrival, Intake, Offered};
 use crate::message;
@@ -11,9 +12,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use hopwatch_clocksync::RHO_PPM;
 use hopwatch_kit::{Clock, Shutdown};
-use hopwatch_link::{Call, CallError, Link, Reply, Request};
+use hopwatch_link::{Call, CallError, Link, Request};
 use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Ns, Outcome, Stage, Trace};
-use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,8 @@ pub struct Pipeline {
     pub clock: Arc<dyn Clock>,
     /// Where messages wait.
     pub intake: Arc<Intake>,
+    /// What its messages hold.
+    pub contents: Contents,
     /// The AI service.
     pub ai: Arc<dyn Link>,
     /// The web service.
@@ -71,8 +73,8 @@ impl Pipeline {
 
     /// A message that the queue gave up.
     fn drop_from_queue(&self, arrival: &Arrival) {
-        let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
-        if decoded.is_some() {
+        let mut trace = self.contents.identify(arrival, &self.lane, self.clock.id());
+        if trace.outcome != Outcome::Undecodable {
             trace.outcome = Outcome::QueueDropped;
         }
         (self.record)(trace);
@@ -98,8 +100,7 @@ impl Pipeline {
             tasks.wait().await;
         }
         for arrival in self.intake.close() {
-            let (trace, _) = message::open(&arrival, &self.lane, self.clock.id());
-            (self.record)(trace);
+            (self.record)(self.contents.identify(&arrival, &self.lane, self.clock.id()));
         }
     }
 
@@ -126,11 +127,11 @@ impl Pipeline {
 
     /// One message; whatever happens, it ends with one record.
     async fn work(&self, arrival: &Arrival, started: i64, abandon: &Shutdown) {
-        let (mut trace, decoded) = message::open(arrival, &self.lane, self.clock.id());
+        let (mut trace, opened) = self.contents.open(arrival, &self.lane, self.clock.id());
         trace.stamps.set(Hop::Started, self.clock.id(), started);
-        if let Some(json) = decoded {
+        if let Some(opened) = opened {
             tokio::select! {
-                () = self.travel(&mut trace, &json) => {}
+                () = self.travel(&mut trace, opened) => {}
                 () = abandon.begun() => {
                     trace.outcome = Outcome::Abandoned;
                     trace.detail = Some("the gateway was stopped first".to_owned());
@@ -140,15 +141,22 @@ impl Pipeline {
         (self.record)(trace);
     }
 
-    async fn travel(&self, trace: &mut Trace, json: &Bytes) {
-        self.lay_down(Stage::Ai, json);
-        let call = self.call(&*self.ai, trace, json.clone(), self.ai_timeout).await;
+    async fn travel(&self, trace: &mut Trace, Opened { ai, message }: Opened) {
+        self.lay_down(Stage::Ai, &ai);
+        let call = self.call(&*self.ai, trace, ai, self.ai_timeout).await;
         note(trace, &call, &AI, self.clock.id());
-        let answer = match call.result.and_then(|reply| json_of(&reply)) {
+        let answer = match call.result.and_then(|reply| self.contents.answer(&reply)) {
             Ok(answer) => answer,
             Err(error) => return fail(trace, Stage::Ai, error),
         };
-        let body = message::web_body(json, &answer);
+        let body = match self.contents.web_body(trace, &message, &answer) {
+            Ok(body) => body,
+            Err(why) => {
+                // Of the answer, not of the message, which the AI service could use.
+                let error = CallError::new(Failure::BadReply, why);
+                return fail(trace, Stage::Ai, error);
+            }
+        };
         self.lay_down(Stage::Web, &body);
         let call = self.call(&*self.web, trace, body, self.web_timeout).await;
         note(trace, &call, &WEB, self.clock.id());
@@ -251,18 +259,6 @@ fn note(trace: &mut Trace, call: &Call, hops: &Hops, clock: &ClockId) {
 /// it, but for what its clock may run faster than ours.
 fn is_possible(told: Ns, round_trip: Ns) -> bool {
     told - told / (1_000_000 / RHO_PPM) <= round_trip
-}
-
-/// The AI's answer must be JSON, and say so: an error page with status 200 is no answer.
-fn json_of(reply: &Reply) -> Result<Box<RawValue>, CallError> {
-    let bad = |detail: String| Err(CallError::new(Failure::BadReply, detail));
-    if reply.media_type != "application/json" && !reply.media_type.ends_with("+json") {
-        return bad(format!("the AI service answered {:?}, not JSON", reply.media_type));
-    }
-    match serde_json::from_slice(&reply.body) {
-        Ok(answer) => Ok(answer),
-        Err(error) => bad(format!("the AI service's answer is no JSON: {error}")),
-    }
 }
 
 fn fail(trace: &mut Trace, stage: Stage, error: CallError) {

@@ -89,14 +89,14 @@ impl Source {
         config: &Config,
         lanes: &[(Lane, Arc<Pipeline>)],
         records: RecordSender,
-    ) -> Self {
-        Self {
-            topics: Topic::all(lanes, config.silence_ms, &place(config)),
+    ) -> Result<Self, TapError> {
+        Ok(Self {
+            topics: Topic::all(lanes, config.silence_ms, &place(config))?,
             records,
             started_ms: mono_ns() / 1_000_000,
             of_other_topics: AtomicU64::new(0),
             graph_changed: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Each lane's counters.

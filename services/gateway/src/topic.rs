@@ -2,6 +2,7 @@
 
 use crate::config::Lane;
 use crate::intake::Arrival;
+use crate::message::ROBOT_MESSAGE;
 use crate::pipeline::Pipeline;
 use crate::shared_memory;
 use crate::silence::{Account, Flows, Ours, Silence};
@@ -9,7 +10,7 @@ use hopwatch_kit::clock::mono_ns;
 use hopwatch_model::census::due_ns;
 use hopwatch_model::lane::turn;
 use hopwatch_model::{Census, GatewayCounters, Ns, PublisherId};
-use hopwatch_tap::{EndpointInfo, Picture, Qos, Subscription, Taken, TypeSupport};
+use hopwatch_tap::{EndpointInfo, Picture, Qos, Subscription, Taken, TapError, TypeSupport};
 use hopwatch_wire::record::EventRecord;
 use r2r::hopwatch_msgs::msg::RobotMessage;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -25,6 +26,7 @@ const QUIET_NS: Ns = 5_000_000;
 pub(crate) struct Topic {
     /// Its name, from the root.
     pub(crate) name: String,
+    message: TypeSupport,
     /// What it asks for.
     qos: Qos,
     /// Its lanes: each gets every message.
@@ -39,7 +41,11 @@ pub(crate) struct Topic {
 impl Topic {
     /// The subscriptions that these lanes need, in their order; lanes of one topic and QoS share
     /// one. `place` is where in ROS this gateway is, in words.
-    pub(crate) fn all(lanes: &[(Lane, Arc<Pipeline>)], silence_ms: u64, place: &str) -> Vec<Self> {
+    pub(crate) fn all(
+        lanes: &[(Lane, Arc<Pipeline>)],
+        silence_ms: u64,
+        place: &str,
+    ) -> Result<Vec<Self>, TapError> {
         let after_ns = Ns::try_from(silence_ms).unwrap_or(Ns::MAX).saturating_mul(1_000_000);
         let mut topics: Vec<Self> = Vec::new();
         for (lane, pipeline) in lanes {
@@ -47,14 +53,22 @@ impl Topic {
             let is_of = |topic: &&mut Self| topic.name == lane.topic && topic.qos == lane.qos;
             match topics.iter_mut().find(is_of) {
                 Some(topic) => topic.lanes.push(pipeline),
-                None => topics.push(Self::new(lane, pipeline, after_ns, place)),
+                None => topics.push(Self::new(lane, pipeline, after_ns, place)?),
             }
         }
-        topics
+        Ok(topics)
     }
 
-    fn new(lane: &Lane, pipeline: Arc<Pipeline>, after_ns: Ns, place: &str) -> Self {
-        let message = TypeSupport::of::<RobotMessage>();
+    fn new(
+        lane: &Lane,
+        pipeline: Arc<Pipeline>,
+        after_ns: Ns,
+        place: &str,
+    ) -> Result<Self, TapError> {
+        let message = match lane.message_type.as_str() {
+            ROBOT_MESSAGE => TypeSupport::of::<RobotMessage>(),
+            own => TypeSupport::named(own)?,
+        };
         let ours = Ours {
             topic: lane.topic.clone(),
             topic_type: message.name().to_owned(),
@@ -62,23 +76,20 @@ impl Topic {
             qos: lane.qos,
             place: place.to_owned(),
         };
-        Self {
+        Ok(Self {
             name: lane.topic.clone(),
+            message,
             qos: lane.qos,
             lanes: vec![pipeline],
             message_lost: AtomicU64::new(0),
             missed: AtomicI64::new(0),
             silence: Mutex::new(Silence::new(ours, after_ns, mono_ns())),
             flows: Mutex::default(),
-        }
+        })
     }
 
     pub(crate) fn subscription(&self) -> Subscription {
-        Subscription {
-            topic: self.name.clone(),
-            type_support: TypeSupport::of::<RobotMessage>(),
-            qos: self.qos,
-        }
+        Subscription { topic: self.name.clone(), type_support: self.message.clone(), qos: self.qos }
     }
 
     /// "/robot_messages (lanes a, b)"

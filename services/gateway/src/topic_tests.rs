@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::DropPolicy;
+use crate::contents::Contents;
 use crate::intake::Intake;
 use crate::pipeline::UnderWay;
 use bytes::Bytes;
@@ -26,6 +27,7 @@ impl Link for Silent {
 fn lane(name: &str, topic: &str, qos: Qos) -> (Lane, Arc<Pipeline>) {
     let pipeline = Pipeline {
         lane: name.to_owned(),
+        contents: Contents::of_robots(),
         clock: Arc::new(SystemClock::default()),
         intake: Arc::new(Intake::new(1, 9, DropPolicy::Oldest)),
         ai: Arc::new(Silent),
@@ -38,7 +40,8 @@ fn lane(name: &str, topic: &str, qos: Qos) -> (Lane, Arc<Pipeline>) {
         under_way: UnderWay::default(),
     };
     let (name, topic, link) = (name.to_owned(), topic.to_owned(), LinkKind::Http1);
-    (Lane { name, topic, qos, link }, Arc::new(pipeline))
+    let message_type = ROBOT_MESSAGE.to_owned();
+    (Lane { name, topic, message_type, qos, link }, Arc::new(pipeline))
 }
 
 fn taken(number: u64, taken_mono_ns: Ns) -> Taken {
@@ -60,7 +63,7 @@ fn topics() -> Vec<Topic> {
         lane("c", "/t", Qos::BEST_EFFORT),
         lane("d", "/u", Qos::BEST_EFFORT),
     ];
-    Topic::all(&lanes, 5000, "here")
+    Topic::all(&lanes, 5000, "here").unwrap()
 }
 
 #[test]

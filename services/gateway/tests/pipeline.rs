@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use hopwatch_analysis::{decompose, stability};
 use hopwatch_clocksync::WallBracket;
 use hopwatch_gateway::config::DropPolicy;
+use hopwatch_gateway::contents::Contents;
 use hopwatch_gateway::intake::{Arrival, Intake};
 use hopwatch_gateway::pipeline::{Pipeline, UnderWay};
 use hopwatch_kit::{Clock, Shutdown};
@@ -141,6 +142,7 @@ fn world(setup: &Setup) -> World {
     };
     let pipeline = Arc::new(Pipeline {
         lane: "lane".into(),
+        contents: Contents::of_robots(),
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         intake: Arc::new(Intake::new(setup.workers, setup.queue, DropPolicy::Oldest)),
         ai: Arc::new(ai),
