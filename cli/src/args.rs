@@ -46,6 +46,29 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
+    /// Ask a service whether it is well, for health checks of containers: 0 when it is
+    #[command(hide = true)]
+    Health(Health),
+    /// Write a new token into a file, unless it holds one already, for services that share it
+    #[command(hide = true)]
+    Token(TokenFile),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Health {
+    /// What to ask, shown the token if there is one: http://127.0.0.1:8002/healthz
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenFile {
+    /// The file; its folder must exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print the token, for the live page's controls
+    #[arg(long)]
+    pub(crate) show: bool,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ mod compare;
 mod domain;
 mod environment;
 mod fetch;
+mod health;
 mod interrupts;
 mod measure;
 mod network;
@@ -26,6 +27,7 @@ mod report;
 mod respond;
 mod settings;
 mod stack;
+mod token;
 mod watched;
 
 use args::{Cli, Command};
@@ -52,6 +54,8 @@ fn main() -> ExitCode {
             Command::Compare(compare) => compare::compare(*compare).await,
             Command::Respond(respond) => respond::run(respond).await,
             Command::Report(report) => report::command(&report),
+            Command::Health(health) => health::health(&health).await,
+            Command::Token(token) => token::command(&token),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -131,7 +131,7 @@ async fn measure(plan: Plan) -> anyhow::Result<u8> {
         None => None,
     };
     let logs = make_folders(&out)?;
-    let token = token(namespaces.is_some());
+    let token = token(namespaces.is_some())?;
     let ros = ros_environment(&plan, &token);
     let since = humantime::format_rfc3339_seconds(started).to_string();
     let file = RunFile::new(since, fingerprint(&ros), &plan.budget, plan.judged);
@@ -356,10 +356,10 @@ fn out_folder(pipeline: &Pipeline, now: SystemTime) -> anyhow::Result<PathBuf> {
 
 /// What the services show each other. On addresses beyond loopback they listen with one only,
 /// though nobody else is on this network.
-fn token(needed: bool) -> Token {
-    let given = Token::from_environment();
+fn token(needed: bool) -> anyhow::Result<Token> {
+    let given = Token::from_environment().map_err(|refused| Usage(refused.to_string()))?;
     let none = given.authorization().is_none();
-    if needed && none { Token::some(&uuid::Uuid::new_v4().to_string()) } else { given }
+    Ok(if needed && none { Token::some(&uuid::Uuid::new_v4().to_string()) } else { given })
 }
 
 /// Nothing leaves this machine, and simulated robots meet nobody else's.

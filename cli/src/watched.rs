@@ -80,7 +80,8 @@ pub(crate) async fn open(
 /// Services in namespaces want the token of those who set something. One that was made for this
 /// run alone is told to those who started it, and to nobody else.
 fn tell_token(token: &Token) {
-    if let Some(secret) = token.secret().filter(|_| Token::from_environment().secret().is_none()) {
+    let of_this_run = Token::from_environment().is_ok_and(|given| given.secret().is_none());
+    if let Some(secret) = token.secret().filter(|_| of_this_run) {
         tell!("to set something from the live page, show it this token: {secret}");
     }
 }

@@ -39,7 +39,7 @@ impl Wanted {
         origins: &str,
         end: Shutdown,
     ) -> anyhow::Result<()> {
-        let token = Token::from_environment();
+        let token = Token::from_environment()?;
         let listener = net::bind(address, &token).await?;
         let origins = AllowedOrigins::parse(origins);
         let routes = controls::settings(Arc::new(self.clone()), token, origins.clone());

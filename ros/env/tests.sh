@@ -6,7 +6,7 @@
 # Expects `root`, ros-env.sh, steps.sh, build.sh and `set -e`.
 # shellcheck disable=SC2154,SC2164 # these come from outside; `set -e` sees to failing cd
 
-sections=(setup fmt clippy docs tests doctests e2e web browser python launcher)
+sections=(setup fmt clippy docs tests doctests e2e web browser python launcher containers)
 
 # A command and the Debian package that has it, for what the tests need beyond the
 # tools of a build.
@@ -172,9 +172,21 @@ print(len(sys.argv) - 1, "Python files compile")'
 
 section_launcher() {
     if command -v shellcheck >/dev/null; then
-        shellcheck -x hopwatch ros/env/prepare.sh ros/env/lock.sh ros/env/test_launcher.sh
+        shellcheck -x hopwatch ros/env/prepare.sh ros/env/lock.sh ros/env/test_launcher.sh \
+            containers/*.sh e2e/containers/prove.sh
     fi
     bash ros/env/test_launcher.sh
+}
+
+# The images get the programs that are built here; `e2e/containers/prove.sh` alone builds them anew.
+section_containers() {
+    local code=0
+    ! ros_is_sourced || skip 'the stand-in for the ROS image is made of the ROS wheels, and a ROS is sourced'
+    ensure_all
+    ensure 'browser test packages' npm_packages_ready install_npm_packages "$root/e2e/browser"
+    bash e2e/containers/prove.sh --from-host "$target/release" || code=$?
+    [[ $code -ne 77 ]] || skip 'see above'
+    return "$code"
 }
 
 # For sections that compile: the generated types and the page must be there.

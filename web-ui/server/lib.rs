@@ -73,7 +73,7 @@ impl Config {
 /// # Errors
 /// When the address can't be listened on.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
-    let listener = net::bind(config.listen, &Token::from_environment()).await?;
+    let listener = net::bind(config.listen, &Token::from_environment()?).await?;
     net::announce("web-ui", &listener)?;
     net::serve(listener, router(&config), shutdown).await
 }

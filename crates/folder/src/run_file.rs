@@ -189,6 +189,22 @@ impl UnderWay {
         Ok(run)
     }
 
+    /// Goes on with a run that nobody ended: its time goes on from the last sign of life.
+    ///
+    /// # Errors
+    /// When the folder holds no run that can be read.
+    pub fn go_on(out: PathBuf) -> Result<Self, NoRun> {
+        let file = RunFile::read(&out)?;
+        let lived = Duration::from_nanos(file.duration_ns);
+        let now = Instant::now();
+        Ok(Self { out, file, began: now.checked_sub(lived).unwrap_or(now) })
+    }
+
+    /// What stands in its file.
+    pub fn file(&self) -> &RunFile {
+        &self.file
+    }
+
     /// Time counts from now.
     pub fn measure(&mut self) {
         self.began = Instant::now();
@@ -267,6 +283,22 @@ mod tests {
         assert_eq!((read.budget(), read.environment()), (file().budget(), file().environment()));
         run.discard();
         std::fs::remove_dir(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_nobody_ended_goes_on() {
+        let folder = std::env::temp_dir().join(format!("hopwatch-go-on-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let mut killed = UnderWay::begin(folder.clone(), file()).unwrap();
+        killed.began = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+        killed.lives();
+        let mut run = UnderWay::go_on(folder.clone()).unwrap();
+        run.end(End::InOrder, None);
+        assert!(run.file().is_whole() && run.file().duration_ns >= 5_000_000_000);
+        assert_eq!(run.file().environment(), file().environment());
+        run.discard();
+        std::fs::remove_dir(&folder).unwrap();
+        assert!(UnderWay::go_on(folder).is_err());
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub const SECTIONS: &[&str] =
 /// and its ROS environment, to tests.
 const VARIABLES: &[&str] = &[
     "HOPWATCH_TOKEN",
+    "HOPWATCH_TOKEN_FILE",
     "HOPWATCH_LOG",
     "HOPWATCH_ROS",
     "HOPWATCH_PYTHON",
@@ -236,7 +237,7 @@ fn check_variable(name: &str) -> Result<(), ConfigError> {
     Err(ConfigError::UnknownVariable {
         name: name.to_owned(),
         known: SECTIONS.join(", ").to_uppercase(),
-        besides: "HOPWATCH_TOKEN, HOPWATCH_LOG".to_owned(),
+        besides: "HOPWATCH_TOKEN, HOPWATCH_TOKEN_FILE, HOPWATCH_LOG".to_owned(),
     })
 }
 

@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +33,46 @@ pub const STREAMS: u32 = 4096;
 /// How much of a body may be under way, in bytes: a message of 4 MB waits for no window.
 pub const WINDOW: u32 = 8 << 20;
 
-/// The token that others must show (`authorization: Bearer …`); from `HOPWATCH_TOKEN`, so that
-/// it stands in no process list and no file of ours.
+/// The token that others must show (`authorization: Bearer …`); from the environment, so that it
+/// stands in no process list and no file of ours.
 #[derive(Clone)]
 pub struct Token(Option<Arc<str>>);
 
 impl Token {
-    /// From the environment.
-    pub fn from_environment() -> Self {
-        Self(std::env::var("HOPWATCH_TOKEN").ok().filter(|t| !t.is_empty()).map(Into::into))
+    /// `HOPWATCH_TOKEN`, else what stands in the file that `HOPWATCH_TOKEN_FILE` names, as
+    /// containers share secrets.
+    ///
+    /// # Errors
+    /// When that file can't be read or holds no token: a service that was to have one must not run
+    /// without.
+    pub fn from_environment() -> Result<Self, Refused> {
+        let given = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+        match (given("HOPWATCH_TOKEN"), given("HOPWATCH_TOKEN_FILE")) {
+            (Some(token), _) => Ok(Self::some(&token)),
+            (None, Some(file)) => Self::in_file(Path::new(&file)),
+            (None, None) => Ok(Self::none()),
+        }
+    }
+
+    /// The one that stands in a file, alone.
+    ///
+    /// # Errors
+    /// When the file can't be read or holds no token.
+    pub fn in_file(file: &Path) -> Result<Self, Refused> {
+        let refused = |why: &str| {
+            let file = file.display();
+            Refused(format!("HOPWATCH_TOKEN_FILE names {file}, which {why}"))
+        };
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| refused(&format!("can't be read: {error}")))?;
+        match text.trim() {
+            "" => Err(refused("is empty: write a long random token into it")),
+            // It goes into a header.
+            token if !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(refused("holds more than a token: one word of ASCII is needed"))
+            }
+            token => Ok(Self::some(token)),
+        }
     }
 
     /// None: everything on loopback is let in.
@@ -100,7 +132,7 @@ pub async fn bind(address: SocketAddr, token: &Token) -> anyhow::Result<TcpListe
     if !address.ip().is_loopback() && token.0.is_none() {
         let why = format!(
             "refused to listen on {address}, which others can reach, without a token: \
-             set HOPWATCH_TOKEN, or listen on 127.0.0.1"
+             set HOPWATCH_TOKEN or HOPWATCH_TOKEN_FILE, or listen on 127.0.0.1"
         );
         return Err(Refused(why).into());
     }
@@ -250,6 +282,25 @@ mod tests {
         end.begin();
         drop(tcp);
         serving.await.unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_token_stands_in_a_file_alone() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let read = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            Token::in_file(file.path())
+        };
+        assert_eq!(read("s3cret\n").unwrap().secret(), Some("s3cret"));
+        for (bad, word) in
+            [("\n", "is empty"), ("two words", "one word"), ("schl\u{fc}ssel", "ASCII")]
+        {
+            let why = read(bad).unwrap_err().to_string();
+            assert!(why.contains(word) && why.contains("HOPWATCH_TOKEN_FILE"), "{why}");
+            assert!(!why.contains("words\"") && !why.contains("two"), "it tells the secret: {why}");
+        }
+        let missing = Token::in_file(Path::new("/nowhere/token")).unwrap_err().to_string();
+        assert!(missing.contains("/nowhere/token"), "{missing}");
     }
 
     #[test]

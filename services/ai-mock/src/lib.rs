@@ -79,7 +79,7 @@ struct Ai {
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(config.concurrency > 0, Refused("concurrency must be at least 1".to_owned()));
     let model = Model::new(config.model_ms, config.sigma, config.failure_rate, config.seed)?;
-    let token = Token::from_environment();
+    let token = Token::from_environment()?;
     let listener = net::bind(config.listen, &token).await?;
     let ai = Arc::new(Ai {
         model,

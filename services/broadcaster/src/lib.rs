@@ -149,7 +149,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         Refused(format!("client_queue must lie between 1 and {}", 1 << 20))
     );
     let clock = SystemClock::default();
-    let token = Token::from_environment();
+    let token = Token::from_environment()?;
     // Records outlive the clients' connections, whose last stamps they carry.
     let records_end = Shutdown::new();
     let (records, sending) = match start_records(&config, &token, &clock, &records_end)? {

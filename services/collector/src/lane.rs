@@ -1,5 +1,6 @@
 //! A lane in memory.
 
+use crate::metrics::Latencies;
 use crate::samples::{Arrival, Axis, Samples, Times};
 use crate::told::Origin;
 use hopwatch_analysis::{Clocks, LaneInfo, LedgerBuilder, decompose};
@@ -21,6 +22,8 @@ pub(crate) struct Lane {
     /// So many were kept once.
     first: u64,
     pub(crate) samples: Samples,
+    /// For metrics: of all messages.
+    pub(crate) latencies: Latencies,
     /// Messages that were missed in ROS, by when: (in ms since the start, how many).
     pub(crate) ros_lost: VecDeque<(i64, u64)>,
     ros_lost_before: u64,
@@ -95,7 +98,11 @@ impl Lane {
             Outcome::Delivered => decompose(trace, &[], &Clocks::default()).ok(),
             _ => None,
         };
-        self.samples.push(trace, parts.as_ref().and_then(Times::of), arrival, axis);
+        let times = parts.as_ref().and_then(Times::of);
+        if let Some(times) = &times {
+            self.latencies.observe(times);
+        }
+        self.samples.push(trace, times, arrival, axis);
     }
 
     /// Notes for `now`, in ms since the start, what is missing since the look before; what comes

@@ -2,9 +2,11 @@
 //!
 //! `POST /v1/records` (NDJSON) · `GET /v1/live` (WebSocket, snapshots) · `GET /v1/status` ·
 //! `GET /v1/dataset` (NDJSON, everything that is kept) · `GET /healthz` · reports of everything so
-//! far (`GET /v1/report.html` …), of measured runs (`/v1/measured`) · `POST /v1/mark`
+//! far (`GET /v1/report.html` …), of measured runs (`/v1/measured`) · `POST /v1/mark` ·
+//! `GET /metrics` (Prometheus)
 //!
-//! With a database, what is acknowledged is in it, and a later start goes on from there.
+//! With a database, what is acknowledged is in it, and a later start goes on from there. With a
+//! folder for runs ([`run`]), it makes the databases itself, and a report at the end.
 
 mod board;
 mod course;
@@ -16,6 +18,8 @@ mod lane;
 mod live;
 mod mark;
 mod measured;
+mod metrics;
+mod run;
 mod samples;
 mod snapshot;
 mod store;
@@ -36,6 +40,7 @@ use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use keeper::Keeper;
+use run::Run;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -68,6 +73,9 @@ hopwatch_kit::config! {
         keep_messages: usize = 50_000,
         /// SQLite file for all records, made if it isn't there; without it they are in memory only
         database: String = String::new(),
+        /// Folder for runs, instead of `database`: each start makes a run in it, or goes on with the
+        /// newest one if that was killed, and writes its report when it is stopped
+        runs: String = String::new(),
         /// Records that the file keeps; of older messages it keeps the account
         archive_records: u64 = 500_000,
         /// Messages of all lanes whose classes are kept in memory for the live page, the newest
@@ -136,7 +144,7 @@ impl Shared {
 }
 
 /// Serves until the shutdown begins.
-pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+pub async fn run(mut config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(
         (0.1..=60.0).contains(&config.snapshots_hz),
         Refused(format!("snapshots_hz must lie between 0.1 and 60, not {}", config.snapshots_hz))
@@ -145,8 +153,9 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(config.window > 0, Refused("window must be at least 1".to_owned()));
     ensure!(config.archive_records > 0, Refused("archive_records must be at least 1".to_owned()));
     let budget = config.budget()?;
-    let token = Token::from_environment();
+    let token = Token::from_environment()?;
     let listener = net::bind(config.listen, &token).await?;
+    let run = Run::begin(&mut config, &budget)?;
     let keep = Keep { messages: config.keep_messages, samples: config.keep_samples };
     let (keeper, store) = if config.database.is_empty() {
         (None, Store::new(keep, uuid::Uuid::new_v4().to_string()))
@@ -168,6 +177,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     });
     let boards =
         live::start(Arc::clone(&shared)).context("failed to start the thread of the live page")?;
+    let run = run.map(|run| tokio::spawn(run.live(shutdown.clone())));
     // Each report needs the memory for all records: one at a time.
     let place = Arc::new(Semaphore::new(1));
     let (status, ending) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -175,6 +185,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .route("/v1/records", post(ingest::records))
         .route("/v1/status", get(report_status))
         .route("/v1/dataset", get(dataset))
+        .route("/metrics", get(metrics::all))
         .layer(DefaultBodyLimit::max(shared.config.max_body_bytes))
         .with_state(Arc::clone(&shared))
         .merge(mark::routes(Arc::clone(&shared)))
@@ -191,7 +202,12 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     });
     let app = App::from(guarded.merge(open).merge(health)).listing(listed);
     let served = net::serve(listener, app, shutdown).await;
-    tokio::task::spawn_blocking(move || ending.keeper.as_ref().map(Keeper::close)).await?;
+    let closed = Arc::clone(&ending);
+    tokio::task::spawn_blocking(move || closed.keeper.as_ref().map(Keeper::close)).await?;
+    if let Some(run) = run {
+        let run = run.await?;
+        tokio::task::spawn_blocking(move || run.end(&ending)).await??;
+    }
     served
 }
 

@@ -62,7 +62,7 @@ pub const IDENTITY: Identity = Identity {
 /// Serves until the shutdown begins, or ROS fails.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     config.check()?;
-    let token = Token::from_environment();
+    let token = Token::from_environment()?;
     let clock = Arc::new(SystemClock::default());
     let peers = Peer::parse_all(&config.clock_peers)
         .map_err(|error| Refused(format!("clock_peers: {error}")))?;

@@ -1,0 +1,329 @@
+#!/usr/bin/env bash
+# Proves the containers with a real engine: builds the images, brings all up, looks at it from the
+# API and with a browser, kills one service after another, stops in order, takes all down.
+#
+#   e2e/containers/prove.sh [--from-source | --from-host FOLDER] [--work FOLDER]
+#
+# --from-source (default)  the images build the programs, as for users: takes some ten minutes
+# --from-host FOLDER       the programs that lie in FOLDER are put into the same images
+#
+# Where no engine answers, it starts one of its own, with all that belongs to it in the work folder
+# and under /run/hopwatch-proof, and makes base images; it needs root for that. At the end nothing of
+# it is left. Exit codes: 0 proven, 1 not, 2 wrong usage, 77 it can't be had here.
+set -euo pipefail
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd -P)
+here=$root/e2e/containers
+work=$root/.hopwatch/containers
+run=/run/hopwatch-proof
+programs=
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --from-source) programs= ;;
+        --from-host)
+            programs=$(cd "$2" && pwd -P)
+            shift
+            ;;
+        --work)
+            work=$2
+            shift
+            ;;
+        *)
+            echo "prove.sh: unknown argument $1" >&2
+            exit 2
+            ;;
+    esac
+    shift
+done
+
+# shellcheck source=e2e/containers/engine.sh
+source "$here/engine.sh"
+# shellcheck source=e2e/containers/standins.sh
+source "$here/standins.sh"
+
+services=(collector ai-mock broadcaster gateway robot-sim web-ui)
+# Not those of a pipeline that runs here already.
+export COMPOSE_PROJECT_NAME=hopwatch-proof PAGE_PORT=13000 COLLECTOR_PORT=18002 \
+    BROADCASTER_PORT=18001 AI_PORT=15000 ROBOTS_PORT=18003
+# A message every 50 ms on both lanes: enough for figures within seconds.
+export RATE=20 AI_MS=20 ROS_DOMAIN_ID=${ROS_DOMAIN_ID:-0}
+export DOCKER_BUILDKIT=1 COMPOSE_DOCKER_CLI_BUILD=1 BUILDKIT_PROGRESS=plain
+export ROOT=$root
+
+started=$SECONDS
+times=()
+
+say() {
+    printf '[%4d s] %s\n' $((SECONDS - started)) "$*"
+}
+
+# Runs a step, notes its time, and shows its log where it fails.
+# Usage: step NAME COMMAND…
+step() {
+    local name=$1 log=$work/log begun=${EPOCHREALTIME/[^0-9]/} code=0 tenths
+    shift
+    say "$name …"
+    # Not in a condition: bash would go on after errors inside.
+    set +e
+    (
+        set -e
+        "$@"
+    ) >"$log" 2>&1
+    code=$?
+    set -e
+    if [[ $code -ne 0 ]]; then
+        tail -n 60 "$log" | sed 's/^/    /'
+        say "$name: FAILED"
+        exit 1
+    fi
+    grep '^=' "$log" | sed 's/^= /    /' || true
+    tenths=$(((${EPOCHREALTIME/[^0-9]/} - begun) / 100000))
+    times+=("$(printf '%6d.%d s  %s' $((tenths / 10)) $((tenths % 10)) "$name")")
+}
+
+compose() {
+    (cd "$root" && "${compose_command[@]}" "$@")
+}
+
+container() {
+    compose ps -q "$1"
+}
+
+# Polls until a command succeeds, and says at the end what it last said.
+# Usage: wait_for SECONDS WHAT COMMAND…
+wait_for() {
+    local deadline=$((SECONDS + $1)) what=$2 last
+    shift 2
+    until last=$("$@" 2>&1); do
+        if ((SECONDS >= deadline)); then
+            echo "waited in vain for $what; last seen:"
+            echo "$last"
+            return 1
+        fi
+        sleep 0.2
+    done
+    [[ -z $last ]] || echo "$last"
+}
+
+is_healthy() {
+    local state
+    state=$("$docker" inspect -f '{{.State.Status}} {{if .State.Health}}{{.State.Health.Status}}{{end}}' \
+        "$(container "$1")")
+    echo "$1: $state"
+    [[ $state == 'running healthy' ]]
+}
+
+all_healthy() {
+    local service
+    for service in "${services[@]}"; do
+        wait_for 90 "$service" is_healthy "$service"
+    done
+}
+
+# Asks the collector as a program would that was given the token.
+ask() {
+    curl --silent --show-error --fail --max-time 10 \
+        --header "authorization: Bearer $token" "http://127.0.0.1:$COLLECTOR_PORT$1"
+}
+
+# Usage: account_is_right MORE_THAN: both lanes have delivered more, and nothing is unaccounted.
+account_is_right() {
+    ask /v1/status | python3 "$here/account.py" status "$1"
+}
+
+build_images() {
+    compose build
+}
+
+bring_up() {
+    compose up -d
+    all_healthy
+}
+
+look_at_images() {
+    local image bytes mb
+    for image in slim ros; do
+        bytes=$("$docker" image inspect -f '{{.Size}}' "hopwatch:$image")
+        mb=$(((bytes + 500000) / 1000000))
+        echo "= hopwatch:$image $mb MB"
+        [[ $image != slim || $mb -lt 60 ]]
+    done
+}
+
+look_at_hardening() {
+    local service facts
+    for service in "${services[@]}"; do
+        facts=$("$docker" inspect -f '{{.HostConfig.ReadonlyRootfs}} {{.Config.User}} {{.HostConfig.CapDrop}} {{gt .HostConfig.Memory 0}} {{gt .HostConfig.NanoCpus 0}} {{.HostConfig.RestartPolicy.Name}}' \
+            "$(container "$service")")
+        echo "$service: $facts"
+        [[ $facts == 'true 10001:10001 [ALL] true true unless-stopped' ]]
+    done
+    echo "= read-only, not root, no capabilities, limits of memory and processors: all"
+    # Nothing listens where others could reach it.
+    local port open
+    for port in "$PAGE_PORT" "$COLLECTOR_PORT" "$BROADCASTER_PORT" "$AI_PORT" "$ROBOTS_PORT"; do
+        open=$(ss -Hltn "sport = :$port" | awk '{ print $4 }')
+        echo "listening: $open"
+        [[ $open == "127.0.0.1:$port" ]]
+    done
+    # Without the token nothing is told or set.
+    local code
+    code=$(curl --silent --output /dev/null --write-out '%{http_code}' --max-time 10 \
+        "http://127.0.0.1:$COLLECTOR_PORT/v1/status")
+    [[ $code == 401 ]]
+    code=$(curl --silent --output /dev/null --write-out '%{http_code}' --max-time 10 -X PUT \
+        --data '{}' "http://127.0.0.1:$AI_PORT/v1/settings")
+    [[ $code == 401 ]]
+    echo '= ports on 127.0.0.1 alone; without the token: 401'
+}
+
+look_at_figures() {
+    wait_for 60 'messages on both lanes' account_is_right 100
+    ask /metrics | python3 "$here/account.py" metrics
+}
+
+look_with_browser() {
+    local screenshot=$work/page.png
+    (cd "$root/e2e/browser" && node page.mjs --url "http://127.0.0.1:$PAGE_PORT/" --seconds 6 \
+        --screenshot "$screenshot") | python3 "$here/account.py" page
+}
+
+restarts() {
+    "$docker" inspect -f '{{.RestartCount}}' "$(container "$1")"
+}
+
+has_restarted() {
+    local count
+    count=$(restarts "$1")
+    echo "$1: restarts $count"
+    [[ $count -gt $2 ]] && is_healthy "$1"
+}
+
+# `docker kill` is taken for a wish that it be stopped: nothing restarts after it. A crash is the end
+# of its process.
+kill_one() {
+    local service=$1 before pid delivered
+    before=$(restarts "$service")
+    delivered=$(ask /v1/status | python3 "$here/account.py" delivered)
+    pid=$("$docker" inspect -f '{{.State.Pid}}' "$(container "$service")")
+    kill -KILL "$pid"
+    wait_for 60 "$service to be back" has_restarted "$service" "$before" >/dev/null
+    wait_for 60 "the account after $service was killed" account_is_right $((delivered + 20))
+}
+
+# And what a person's `docker kill` takes: `up` again.
+kill_and_bring_up() {
+    "$docker" kill "$(container gateway)"
+    compose up -d
+    all_healthy
+    wait_for 60 'the account' account_is_right 100
+}
+
+stop_in_order() {
+    local begun=$SECONDS service code
+    compose stop
+    echo "= stopped within $((SECONDS - begun)) s"
+    for service in "${services[@]}"; do
+        code=$("$docker" inspect -f '{{.State.ExitCode}}' "$(container_even_stopped "$service")")
+        echo "$service ended with $code"
+        [[ $code == 0 ]]
+    done
+    rm -rf "$work/runs"
+    "$docker" cp "$(container_even_stopped collector):/data" "$work/runs"
+    find "$work/runs" -type f
+    python3 "$here/account.py" report "$work"/runs/*/report.json
+    for file in report.md report.html traces.csv run.json; do
+        [[ -s $(echo "$work"/runs/*/"$file") ]]
+    done
+}
+
+container_even_stopped() {
+    "$docker" ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --filter "label=com.docker.compose.service=$1"
+}
+
+lose_packets() {
+    local overlay=(-f docker-compose.yml -f containers/loss.yml)
+    export LOSS=0.1
+    compose "${overlay[@]}" build loss
+    compose "${overlay[@]}" up -d
+    all_healthy
+    wait_for 60 'losses' account_is_lossy
+    compose "${overlay[@]}" stop
+}
+
+account_is_lossy() {
+    ask /v1/status | python3 "$here/account.py" lossy
+}
+
+take_down() {
+    compose -f docker-compose.yml -f containers/loss.yml down --volumes --remove-orphans
+    local left
+    left=$("$docker" ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
+        "$docker" volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
+        "$docker" network ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME")
+    [[ -z $left ]] || {
+        echo "left: $left"
+        return 1
+    }
+}
+
+read_token() {
+    compose exec -T collector hopwatch token --show /run/hopwatch/token
+}
+
+clean_up() {
+    local code=$?
+    trap - EXIT
+    trap '' INT TERM
+    if [[ -n ${engine_ready-} ]]; then
+        if [[ $code -ne 0 ]]; then
+            compose ps || true
+            compose logs --no-color --tail 30 || true
+        fi
+        take_down >/dev/null 2>&1 || true
+        remove_images >/dev/null 2>&1 || true
+    fi
+    stop_engine || code=1
+    rm -rf "$work"
+    exit "$code"
+}
+
+choose_engine
+mkdir -p "$work"
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+if [[ -n $programs ]]; then
+    say "The images get the programs that are built on this machine already, in $programs."
+else
+    say 'The images build the programs from source.'
+fi
+step 'Debian packages' install_engine
+find_commands
+step 'engine' start_engine
+engine_ready=yes
+say "$("$docker" version --format 'engine {{.Server.Version}}, client {{.Client.Version}}'), ${compose_command[*]} $("${compose_command[@]}" version --short)"
+step 'base images' make_standins
+step 'images of Hopwatch' build_images
+step 'image sizes' look_at_images
+step 'up, until all are healthy' bring_up
+token=$(read_token)
+step 'figures of the API' look_at_figures
+step 'limits and locks' look_at_hardening
+if [[ -n $browser ]]; then
+    step 'the page in Chromium' look_with_browser
+else
+    say 'the page in Chromium: skipped: needs Chromium and e2e/browser/node_modules (./hopwatch test browser)'
+fi
+for service in "${services[@]}"; do
+    step "$service killed, until all is well" kill_one "$service"
+done
+step 'docker kill of the gateway, and up again' kill_and_bring_up
+step 'stop, and the report' stop_in_order
+step 'up for the second time' bring_up
+step 'up with loss, until RELIABLE has what BEST_EFFORT lost' lose_packets
+step 'down' take_down
+echo
+printf '%s\n' "${times[@]}"
+say 'proven'
