@@ -112,6 +112,7 @@ def main() -> int:
     publisher = node.create_publisher(KINDS[arguments.kind][0], arguments.topic, qos)
     try:
         if arguments.only_offer:
+            print(f"offers {arguments.topic}", flush=True)
             end_ns = time.monotonic_ns() + round(arguments.only_offer * 1e9)
             # In short spins: a signal is looked at between them only.
             while (now_ns := time.monotonic_ns()) < end_ns:

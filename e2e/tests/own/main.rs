@@ -9,19 +9,22 @@ use service::{Asked, MODEL, Service};
 use std::path::Path;
 
 /// A run on what the peer publishes, with this in its configuration.
-fn run(world: &World, service: &Service, config: &str, peer: &str) -> Ended {
+fn run(world: &World, service: &Service, config: &str, peer: &str, count: u64) -> Ended {
     let address = service.address;
     let config = config.replace("AI_URL", &format!("http://{address}/infer?m=1"));
     let file = world.file("hopwatch.toml", &config);
     let log = world.path("log.jsonl");
     let (log, dump) = (log.display(), world.path("dump"));
     std::fs::create_dir_all(&dump).unwrap();
-    let words = format!("{peer} --log {log} --dump {}", dump.display());
+    let words = format!("{peer} --count {count} --log {log} --dump {}", dump.display());
     // It waits for the subscription; the gateway waits for it where it has to ask for the type.
     let publishing = world.peer("own_topic.py", &words).start();
-    let mut start = world.hopwatch(&format!("run --no-sim --for 12s --config {}", file.display()));
-    let ended = start.env("MODEL_KEY", "s3cret").end();
+    let mut start = world.hopwatch(&format!("run --no-sim --for 60s --config {}", file.display()));
+    let mut running = start.env("MODEL_KEY", "s3cret").start();
+    running.delivered(count);
     publishing.end().has_code(0);
+    running.interrupt();
+    let ended = running.end();
     world.is_empty_now();
     ended
 }
@@ -69,8 +72,8 @@ fn images_of_6_mb_go_through_unchanged() {
         server_time = "field"
         server_time_field = "timing.took"
     "#;
-    let peer = "--kind image --topic /camera/image_raw --count 12 --rate 3";
-    let ended = run(&world, &service, config, peer);
+    let peer = "--kind image --topic /camera/image_raw --rate 3";
+    let ended = run(&world, &service, config, peer, 12);
     let rows = rows(&ended, 12);
     let report = ended.report();
     // The publisher's QoS was found, and its type.
@@ -128,8 +131,7 @@ fn texts_go_as_the_service_wants_them() {
         body = "template"
         template = '{"message": {"text": {{ message.data }}}, "ai": {{ ai.label }}}'
     "#;
-    let ended =
-        run(&world, &service, config, "--kind string --topic /chatter --count 20 --rate 10");
+    let ended = run(&world, &service, config, "--kind string --topic /chatter --rate 10", 20);
     rows(&ended, 20);
     for (number, Asked { head, body }) in service.asked().iter().enumerate() {
         assert!(head.starts_with("PUT /infer"), "{head}");
@@ -185,8 +187,8 @@ fn nested_types_go_as_json() {
             "[hopwatch]\nlanes = [\"reliable,topic={topic}\"]\n[gateway]\nai_url = \"AI_URL\"\n\
              [gateway.topics.\"{topic}\"]\n{form}\n"
         );
-        let peer = format!("--kind {kind} --topic {topic} --count 10 --rate 10");
-        let ended = run(&world, &service, &config, &peer);
+        let peer = format!("--kind {kind} --topic {topic} --rate 10");
+        let ended = run(&world, &service, &config, &peer, 10);
         let rows = rows(&ended, 10);
         if kind == "robot" {
             assert_eq!((rows[3].ns("sequence"), rows[3].text("robot_id")), (1003, "arm_7"));
@@ -227,10 +229,15 @@ fn topics_that_cannot_be_taken_are_refused_with_what_to_do() {
 
     // Two types on one topic, and a publisher of another type than the one that is meant.
     let offer = |kind: &str| {
-        world.peer("own_topic.py", &format!("--kind {kind} --topic /t --only-offer 60")).start()
+        let words = format!("--kind {kind} --topic /t --only-offer 60");
+        let mut peer = world.peer("own_topic.py", &words).start();
+        peer.wait_for("an offer", |peer| {
+            let said = peer.stdout();
+            if said.contains("offers /t") { Ok(()) } else { Err(said) }
+        });
+        peer
     };
     let (one, other) = (offer("string"), offer("pose"));
-    std::thread::sleep(std::time::Duration::from_secs(2));
     let file = world.file(
         "hopwatch.toml",
         "[hopwatch]\nlanes = [\"reliable,topic=/t\"]\n[gateway.topics.\"/t\"]\nqos = \"match\"\n",

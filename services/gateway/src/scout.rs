@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 /// How often the graph is asked.
 const LOOK: Duration = Duration::from_millis(100);
 /// After the first publisher of a topic was seen: others of it may still be on their way.
-const SETTLING: Duration = Duration::from_millis(500);
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// Completes the forms: afterwards each has a type, and each lane the QoS that it subscribes with.
 pub(crate) async fn complete(
