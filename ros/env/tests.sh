@@ -162,12 +162,13 @@ section_python() {
     local python
     python=$(find_python)
     # Compiled in memory: nothing is left in the source folders.
-    find ros bench tests e2e -name node_modules -prune -o -name '*.py' -print0 |
+    find ros bench tests e2e examples -name node_modules -prune -o -name '*.py' -print0 |
         xargs -0 "$python" -c 'import sys, pathlib
 for name in sys.argv[1:]:
     compile(pathlib.Path(name).read_bytes(), name, "exec")
 print(len(sys.argv) - 1, "Python files compile")'
     PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest discover bench/python-stack
+    PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest discover examples/ai-services
 }
 
 section_launcher() {
