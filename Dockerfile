@@ -31,7 +31,7 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     apt-get update && apt-get install --yes --no-install-recommends build-essential ca-certificates
 COPY . ./
 COPY --from=page /hopwatch/web-ui/dist web-ui/dist
-RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/hopwatch/target,id=hopwatch-target-slim,sharing=locked \
     cargo build --release --locked -p hopwatch-cli \
     && bash containers/gather.sh slim /tree target/release
@@ -43,7 +43,7 @@ WORKDIR /hopwatch
 RUN rm -f /etc/apt/apt.conf.d/docker-clean
 RUN --mount=type=cache,target=/var/cache/apt,id=apt-ros,sharing=locked \
     --mount=type=cache,target=/var/lib/apt,id=apt-lists-ros,sharing=locked \
-    apt-get update && apt-get install --yes --no-install-recommends build-essential libclang-dev
+    apt-get update && apt-get install --yes --no-install-recommends build-essential libclang-dev python3-dev
 COPY --from=rust /usr/local/cargo /usr/local/cargo
 COPY --from=rust /usr/local/rustup /usr/local/rustup
 ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
@@ -57,7 +57,7 @@ RUN bash /opt/hopwatch/enter bash -c 'cmake -S ros/hopwatch_msgs -B /tmp/build-m
 COPY . ./
 # The packages whose types r2r generates, as in ros/env/ros-env.sh. r2r makes them anew only when a
 # variable changes: the mark tells it of changed messages.
-RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/hopwatch/target,id=hopwatch-target-ros,sharing=locked \
     mark=$(cat ros/hopwatch_msgs/msg/*.msg | sha256sum | cut -c 1-8) \
     && export IDL_PACKAGE_FILTER="builtin_interfaces;unique_identifier_msgs;action_msgs;rcl_interfaces;hopwatch_msgs;hopwatch_msgs_$mark" \

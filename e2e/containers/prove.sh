@@ -196,7 +196,7 @@ has_restarted() {
     local count
     count=$(restarts "$1")
     echo "$1: restarts $count"
-    [[ $count -gt $2 ]] && is_healthy "$1"
+    [[ $count -gt $2 ]]
 }
 
 # `docker kill` is taken for a wish that it be stopped: nothing restarts after it. A crash is the end
@@ -319,6 +319,7 @@ fi
 for service in "${services[@]}"; do
     step "$service killed, until all is well" kill_one "$service"
 done
+step 'all healthy again' all_healthy
 step 'docker kill of the gateway, and up again' kill_and_bring_up
 step 'stop, and the report' stop_in_order
 step 'up for the second time' bring_up
