@@ -60,7 +60,7 @@ fn check(ndjson: &str) -> Seen {
                     }
                     Err(error) => seen.faults.push(format!("{type}: {error} in {json}")),
                 }
-                each_leaf(&json, String::new(), &mut |path, expected| {
+                each_leaf(&json, "", &mut |path, expected| {
                     let read = schema.path(path).unwrap().read(&cdr);
                     if !read.as_ref().is_ok_and(|ours| means(expected, ours)) {
                         seen.faults.push(format!("{type}, {path}: {expected} became {read:?}"));
@@ -102,20 +102,20 @@ fn same(expected: &Json, ours: &Json) -> bool {
 }
 
 /// All single values of a message, by their paths.
-fn each_leaf(json: &Json, path: String, to: &mut impl FnMut(&str, &Json)) {
+fn each_leaf(json: &Json, path: &str, to: &mut impl FnMut(&str, &Json)) {
     match json {
         Json::Object(fields) => {
             for (name, value) in fields {
                 let dot = if path.is_empty() { "" } else { "." };
-                each_leaf(value, format!("{path}{dot}{name}"), to);
+                each_leaf(value, &format!("{path}{dot}{name}"), to);
             }
         }
         Json::Array(all) => {
             for (at, value) in all.iter().enumerate() {
-                each_leaf(value, format!("{path}[{at}]"), to);
+                each_leaf(value, &format!("{path}[{at}]"), to);
             }
         }
-        leaf => to(&path, leaf),
+        leaf => to(path, leaf),
     }
 }
 
