@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hopwatch_rosmsg::{JsonOptions, Oddity, Schema, TypeName};
+use hopwatch_rosmsg::{JsonOptions, Oddity, Schema, TypeName, Value};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const FIXTURES: &str = include_str!("../fixtures/messages.ndjson");
 #[serde(untagged)]
 enum Line {
     Definition { definition: String, text: String },
-    Message { r#type: String, cdr: String, json: Value },
+    Message { r#type: String, cdr: String, json: Json },
 }
 
 /// What a walk through all lines told.
@@ -48,7 +48,7 @@ fn check(ndjson: &str) -> Seen {
                 match schema.to_json(&cdr, &mut ours, JsonOptions::default()) {
                     Ok(odd) => {
                         let text = String::from_utf8(ours).unwrap();
-                        let value: Value = serde_json::from_str(&text).unwrap();
+                        let value: Json = serde_json::from_str(&text).unwrap();
                         if !same(&json, &value) {
                             seen.faults.push(format!("{type}: {json} became {text}"));
                         }
@@ -60,6 +60,12 @@ fn check(ndjson: &str) -> Seen {
                     }
                     Err(error) => seen.faults.push(format!("{type}: {error} in {json}")),
                 }
+                each_leaf(&json, "", &mut |path, expected| {
+                    let read = schema.path(path).unwrap().read(&cdr);
+                    if !read.as_ref().is_ok_and(|ours| means(expected, ours)) {
+                        seen.faults.push(format!("{type}, {path}: {expected} became {read:?}"));
+                    }
+                });
                 // A message cut anywhere is refused or, within trailing padding, still whole.
                 for cut in 0..cdr.len() {
                     let _ = schema.to_json(&cdr[..cut], &mut Vec::new(), JsonOptions::default());
@@ -79,19 +85,54 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 /// Equal but for the order of fields; floats to the last bit but one, since serde_json reads
 /// the last bit of some spellings otherwise than that of others.
-fn same(expected: &Value, ours: &Value) -> bool {
+fn same(expected: &Json, ours: &Json) -> bool {
     match (expected, ours) {
-        (Value::Object(a), Value::Object(b)) => {
+        (Json::Object(a), Json::Object(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
         }
-        (Value::Array(a), Value::Array(b)) => {
+        (Json::Array(a), Json::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
-        (Value::Number(a), Value::Number(b)) if a.is_f64() => {
+        (Json::Number(a), Json::Number(b)) if a.is_f64() => {
             let (Some(a), Some(b)) = (a.as_f64(), b.as_f64()) else { return false };
             (a - b).abs() <= f64::EPSILON * a.abs()
         }
         _ => expected == ours,
+    }
+}
+
+/// All single values of a message, by their paths.
+fn each_leaf(json: &Json, path: &str, to: &mut impl FnMut(&str, &Json)) {
+    match json {
+        Json::Object(fields) => {
+            for (name, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                each_leaf(value, &format!("{path}{dot}{name}"), to);
+            }
+        }
+        Json::Array(all) => {
+            for (at, value) in all.iter().enumerate() {
+                each_leaf(value, &format!("{path}[{at}]"), to);
+            }
+        }
+        leaf => to(path, leaf),
+    }
+}
+
+fn means(expected: &Json, ours: &Value<'_>) -> bool {
+    match ours {
+        Value::Bool(value) => expected == value,
+        Value::Int(value) => expected == value,
+        Value::UInt(value) => expected == value,
+        Value::Text(value) => expected == value.as_ref(),
+        Value::Float(value) if value.is_nan() => expected == "NaN",
+        Value::Float(f64::INFINITY) => expected == "Infinity",
+        Value::Float(f64::NEG_INFINITY) => expected == "-Infinity",
+        // A float32 is expected with its shortest digits; the smallest ones have one only.
+        Value::Float(value) => {
+            expected.as_f64().is_some_and(|e| (e - value).abs() <= 1e-7 * e.abs() + 1e-45)
+        }
+        Value::Time { .. } | Value::Other => false,
     }
 }
 

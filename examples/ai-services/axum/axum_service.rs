@@ -5,7 +5,7 @@
 //! ```
 
 use anyhow::Context;
-use axum::extract::{Json, State};
+use axum::extract::{DefaultBodyLimit, Json, State};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Router, serve::ListenerExt};
@@ -33,6 +33,8 @@ async fn main() -> anyhow::Result<()> {
     let app = Router::new()
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .route("/analyze", post(analyze))
+        // An image as JSON is larger than the 2 MB that axum takes.
+        .layer(DefaultBodyLimit::max(64 << 20))
         .with_state(Arc::new(Model::new()));
     let listener = TcpListener::bind(("127.0.0.1", port)).await.context("failed to listen")?;
     // Without it a reply in two parts may wait 40 ms for the client's acknowledgement.
