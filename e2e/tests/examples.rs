@@ -101,7 +101,11 @@ fn axum_tells_its_time_by_two_lines() {
     let folder = own.parent().and_then(Path::parent).unwrap().join("examples");
     for (program, tells) in [("axum_service", true), ("axum_plain", false)] {
         let program = folder.join(program);
-        assert!(program.exists(), "{} is not built", program.display());
+        assert!(
+            program.exists(),
+            "{} is not built: cargo build -p hopwatch-example-axum --examples",
+            program.display()
+        );
         is_split(|world, port| world.program(&program, &port.to_string()), tells);
     }
 }

@@ -129,6 +129,7 @@ section_e2e() {
         # Of the whole workspace, so that nothing is built once more with other features.
         cargo nextest run --cargo-profile checks --workspace --locked --no-fail-fast -E 'package(hopwatch-e2e)'
     else
+        cargo build --profile checks -p hopwatch-example-axum --examples --locked
         cargo test --profile checks -p hopwatch-e2e --locked --tests -- --test-threads 1
     fi
 }
