@@ -131,6 +131,9 @@ hopwatch_kit::config! {
         in_flight: usize = 64,
         /// Messages that may wait for a worker, in each lane
         queue: usize = 1024,
+        /// What waits may be so long in all, in each lane, in MB (10⁶ bytes); a single message may be
+        /// longer
+        queue_mb: u64 = 256,
         /// Which message a full queue gives up
         drop_policy: DropPolicy = DropPolicy::Oldest,
         /// One message after the other in each lane, with a queue as deep as the subscription's

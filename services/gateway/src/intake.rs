@@ -47,6 +47,8 @@ pub enum Offered {
 pub struct Intake {
     workers: usize,
     capacity: usize,
+    /// What waits may be so long in all, in bytes; a single message may be longer.
+    most_bytes: usize,
     policy: DropPolicy,
     state: Mutex<State>,
     arrived: Notify,
@@ -55,6 +57,8 @@ pub struct Intake {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Arrival>,
+    /// Of all that waits.
+    bytes: usize,
     closed: bool,
     taken: u64,
     dropped: u64,
@@ -62,11 +66,37 @@ struct State {
     finished: u64,
 }
 
+impl State {
+    fn push(&mut self, arrival: Arrival) {
+        self.bytes += arrival.bytes.len();
+        self.queue.push_back(arrival);
+    }
+
+    fn pop(&mut self) -> Option<Arrival> {
+        let first = self.queue.pop_front()?;
+        self.bytes -= first.bytes.len();
+        Some(first)
+    }
+}
+
 impl Intake {
     /// An empty queue of `capacity` places, at least one, for `workers` workers.
     pub fn new(workers: usize, capacity: usize, policy: DropPolicy) -> Self {
-        let capacity = capacity.max(1);
-        Self { workers, capacity, policy, state: Mutex::default(), arrived: Notify::new() }
+        let (capacity, most_bytes) = (capacity.max(1), usize::MAX);
+        Self {
+            workers,
+            capacity,
+            most_bytes,
+            policy,
+            state: Mutex::default(),
+            arrived: Notify::new(),
+        }
+    }
+
+    /// The same for messages that are no longer than so many bytes in all.
+    #[must_use]
+    pub fn of_bytes(self, most_bytes: usize) -> Self {
+        Self { most_bytes, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -83,11 +113,11 @@ impl Intake {
         let offered = if state.closed {
             Offered::Dropped(arrival)
         } else if state.queue.len() < self.capacity {
-            state.queue.push_back(arrival);
+            state.push(arrival);
             Offered::Waits
         } else if state.working < self.places() || self.policy == DropPolicy::Oldest {
-            state.queue.push_back(arrival);
-            match state.queue.pop_front() {
+            state.push(arrival);
+            match state.pop() {
                 Some(first) if state.working < self.places() => {
                     state.working += 1;
                     Offered::Starts(first)
@@ -107,6 +137,25 @@ impl Intake {
         offered
     }
 
+    /// A message that has to go since what waits is too long in all, by the same policy; to be asked
+    /// for until there is none. The only one that waits may stay.
+    pub fn overflow(&self) -> Option<Arrival> {
+        let mut state = self.state();
+        if state.bytes <= self.most_bytes || state.queue.len() < 2 {
+            return None;
+        }
+        let gone = match self.policy {
+            DropPolicy::Oldest => state.pop(),
+            DropPolicy::Newest => {
+                let newest = state.queue.pop_back();
+                state.bytes -= newest.as_ref().map_or(0, |arrival| arrival.bytes.len());
+                newest
+            }
+        };
+        state.dropped += u64::from(gone.is_some());
+        gone
+    }
+
     /// Tells workers that a message waits, in the place of [`Intake::start_alone`].
     pub fn wake(&self) {
         self.arrived.notify_one();
@@ -121,7 +170,7 @@ impl Intake {
             return None;
         }
         state.working += 1;
-        state.queue.pop_front()
+        state.pop()
     }
 
     fn places(&self) -> u64 {
@@ -138,7 +187,7 @@ impl Intake {
                     return None;
                 }
                 if state.working < self.places()
-                    && let Some(arrival) = state.queue.pop_front()
+                    && let Some(arrival) = state.pop()
                 {
                     state.working += 1;
                     return Some(arrival);
@@ -163,6 +212,7 @@ impl Intake {
         let mut state = self.state();
         state.closed = true;
         let left: Vec<Arrival> = state.queue.drain(..).collect();
+        state.bytes = 0;
         state.finished += left.len() as u64;
         drop(state);
         self.arrived.notify_one();
@@ -245,6 +295,30 @@ pub(crate) mod tests {
             assert_eq!(intake.offer(arrival(3)), Offered::Starts(arrival(2)));
             assert!(matches!(intake.offer(arrival(4)), Offered::Dropped(_)));
         }
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_bytes_too() {
+        let long = |number| Arrival { bytes: Bytes::from(vec![0; 10]), ..arrival(number) };
+        let all = |intake: &Intake| -> Vec<u64> {
+            std::iter::from_fn(|| intake.overflow()).map(|gone| number(&gone)).collect()
+        };
+        for (policy, gone) in [(DropPolicy::Oldest, [1, 2]), (DropPolicy::Newest, [4, 3])] {
+            let intake = busy(9, policy).of_bytes(25);
+            for number in 1..=4 {
+                assert_eq!(intake.offer(long(number)), Offered::Waits);
+            }
+            assert_eq!(all(&intake), gone);
+            let counters = intake.counters("l");
+            assert_eq!((counters.queue_dropped, counters.queued, counters.taken), (2, 2, 5));
+        }
+        let intake = busy(9, DropPolicy::Oldest).of_bytes(5);
+        assert_eq!(intake.offer(long(1)), Offered::Waits);
+        assert!(all(&intake).is_empty(), "the only one may be longer");
+        assert_eq!(intake.offer(long(2)), Offered::Waits);
+        assert_eq!(all(&intake), [1]);
+        intake.close();
+        assert!(intake.overflow().is_none());
     }
 
     #[tokio::test]

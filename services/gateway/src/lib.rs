@@ -264,11 +264,13 @@ fn assemble(
     bodies: Option<Arc<Bodies>>,
 ) -> Arc<Pipeline> {
     let (workers, queue) = config.capacity(lane.qos);
+    let most_bytes =
+        usize::try_from(config.queue_mb.saturating_mul(1_000_000)).unwrap_or(usize::MAX);
     Arc::new(Pipeline {
         lane: lane.name.clone(),
         contents,
         clock,
-        intake: Arc::new(Intake::new(workers, queue, config.drop_policy)),
+        intake: Arc::new(Intake::new(workers, queue, config.drop_policy).of_bytes(most_bytes)),
         ai: links.ai,
         web: links.web,
         ai_timeout: config.ai_timeout(),

@@ -69,6 +69,9 @@ impl Pipeline {
             }
             Offered::Dropped(arrival) => self.drop_from_queue(&arrival),
         }
+        while let Some(arrival) = self.intake.overflow() {
+            self.drop_from_queue(&arrival);
+        }
     }
 
     /// A message that the queue gave up.
