@@ -9,6 +9,7 @@ pub mod config;
 mod deferred;
 pub mod intake;
 mod links;
+pub mod look;
 mod message;
 mod peers;
 pub mod pipeline;
