@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::compare::Compare;
+use crate::doctor::Doctor;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_link::LinkKind;
@@ -46,7 +47,31 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
+    /// Say why it doesn't work or measure well here, and what to do
+    Doctor(Box<Doctor>),
+    /// Print a script that lets a shell complete words
+    Completions(Completions),
+    /// Print the manual page, for man
+    Man(Man),
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hopwatch completions bash > ~/.local/share/bash-completion/completions/hopwatch
+  hopwatch completions zsh > ~/.zfunc/_hopwatch       with fpath+=~/.zfunc before compinit
+  hopwatch completions fish > ~/.config/fish/completions/hopwatch.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  hopwatch man > ~/.local/share/man/man1/hopwatch.1    then: man hopwatch")]
+pub(crate) struct Man {}
 
 #[derive(Debug, Args)]
 pub(crate) struct Respond {

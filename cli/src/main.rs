@@ -14,6 +14,7 @@ macro_rules! tell {
 mod args;
 mod child;
 mod compare;
+mod doctor;
 mod domain;
 mod environment;
 mod fetch;
@@ -24,6 +25,7 @@ mod progress;
 mod report;
 mod respond;
 mod settings;
+mod shell;
 mod stack;
 mod watched;
 
@@ -48,6 +50,9 @@ fn main() -> ExitCode {
             Command::Compare(compare) => compare::compare(*compare).await,
             Command::Respond(respond) => respond::run(respond).await,
             Command::Report(report) => report::command(&report),
+            Command::Doctor(doctor) => doctor::run(*doctor).await,
+            Command::Completions(of) => shell::completions(&of),
+            Command::Man(_) => shell::manual(),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
