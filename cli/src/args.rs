@@ -2,6 +2,7 @@
 
 use crate::compare::Compare;
 use crate::doctor::Doctor;
+use crate::help;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_link::LinkKind;
@@ -27,8 +28,7 @@ impl std::error::Error for Usage {}
 #[command(
     name = "hopwatch",
     version,
-    after_help = "Exit codes: 0 within budget, 1 budget missed, 2 usage or configuration, \
-                  3 inconclusive or unstable, 4 pipeline failed"
+    after_help = help::ALL
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -56,11 +56,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  hopwatch completions bash > ~/.local/share/bash-completion/completions/hopwatch
-  hopwatch completions zsh > ~/.zfunc/_hopwatch       with fpath+=~/.zfunc before compinit
-  hopwatch completions fish > ~/.config/fish/completions/hopwatch.fish")]
+#[command(after_help = help::COMPLETIONS)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
@@ -68,12 +64,11 @@ pub(crate) struct Completions {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  hopwatch man > ~/.local/share/man/man1/hopwatch.1    then: man hopwatch")]
+#[command(after_help = help::MAN)]
 pub(crate) struct Man {}
 
 #[derive(Debug, Args)]
+#[command(after_help = help::RESPOND)]
 pub(crate) struct Respond {
     /// UDP address to answer on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8010")]
@@ -81,6 +76,7 @@ pub(crate) struct Respond {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::UP)]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) pipeline: Pipeline,
@@ -100,6 +96,7 @@ pub(crate) struct Up {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::RUN)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) pipeline: Pipeline,
@@ -122,6 +119,7 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::REPORT)]
 pub(crate) struct Report {
     /// Folder of a run or an experiment: its report is written anew, and its exit code is the same
     #[arg(value_name = "DIR")]

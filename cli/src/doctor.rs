@@ -32,20 +32,7 @@ const PROBLEMS: u8 = 1;
 const MOST_TOPICS: usize = 4;
 
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  hopwatch doctor                                    this host and its ROS
-  hopwatch doctor --topic /camera/image_raw          and whether that topic can be taken from
-  hopwatch doctor --topic /odom --qos reliable       with this QoS, and not the publishers' own
-  hopwatch doctor --ai-url http://127.0.0.1:5000/infer   and an AI service: sends it 20 requests
-  hopwatch doctor --json | jq '.findings[] | select(.severity == \"problem\")'
-
-Severities: ok, note, warning (it works, and will bite or blur), problem (it doesn't work), unknown
-(it could not be looked at).
-
-Exit codes: 0 no problem, 1 problems found, 2 usage or configuration, 4 failed to look or to print
-
-See also: docs/doctor.md")]
+#[command(after_help = crate::help::DOCTOR)]
 pub(crate) struct Doctor {
     /// ROS topic to look at and to take from [default: those of the configuration, else none]
     #[arg(long, value_name = "/T")]
@@ -61,7 +48,7 @@ pub(crate) struct Doctor {
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
     domain: Option<u8>,
     /// How long to wait for publishers, and then for messages, at most
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = wait)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = wait)]
     wait: Duration,
     /// AI service to ask: up to 20 requests are sent to it, over one connection
     #[arg(long, value_name = "URL")]

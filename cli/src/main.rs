@@ -18,6 +18,7 @@ mod doctor;
 mod domain;
 mod environment;
 mod fetch;
+mod help;
 mod interrupts;
 mod measure;
 mod network;

@@ -48,7 +48,7 @@ struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=232))]
     domain: Option<u8>,
     /// How long to wait for publishers, and then for messages, in ms
-    #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=LONGEST_MS))]
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u64).range(100..=LONGEST_MS))]
     wait_ms: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Of the user's AI service.
 
 use crate::doctor::finding::{Area, Finding};
-use crate::doctor::look::service::{Exchange, Service, Told};
+use crate::doctor::look::service::{Exchange, Idle, Service, Told};
 use hopwatch_analysis::{DELAYED_ACK, NAGLE_FIX};
 
 const SERVICE: Area = Area("AI service");
@@ -152,20 +152,17 @@ fn connections(service: &Service) -> Finding {
 fn idle(service: &Service) -> Option<Finding> {
     const NAME: &str = "idle";
     let kept = service.kept.as_secs_f64();
-    if service.connections > 1 || service.failure.is_some() {
-        return None;
-    }
-    let Some(after) = service.closed_after.filter(|after| *after < service.kept) else {
-        return Some(
-            SERVICE.ok(NAME, format!("an idle connection stays open for {kept:.0} s and more")),
-        );
+    let after = match service.idle? {
+        Idle::Closed(after) if after < service.kept => after,
+        _ => {
+            let what = format!("an idle connection stays open for {kept:.0} s and more");
+            return Some(SERVICE.ok(NAME, what));
+        }
     };
+    let what = format!("it closes an idle connection after {:.1} s", after.as_secs_f64());
     Some(
         SERVICE
-            .warning(
-                NAME,
-                format!("it closes an idle connection after {:.1} s", after.as_secs_f64()),
-            )
+            .warning(NAME, what)
             .why(format!(
                 "the gateway uses one again until {kept:.0} s: at low rates a request may meet a \
                  connection that is being closed"

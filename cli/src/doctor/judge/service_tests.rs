@@ -22,6 +22,7 @@ fn service(exchange: &Exchange) -> Service {
         connections: 1,
         exchanges: vec![exchange.clone(); 20],
         kept: Duration::from_secs(4),
+        idle: Some(Idle::Stayed),
         ..Service::default()
     }
 }
@@ -85,15 +86,15 @@ fn forty_milliseconds_are_nagle() {
 
 #[test]
 fn connections_that_do_not_last_are_told() {
-    let all = found(&Service { connections: 20, ..service(&exchange()) });
+    let all = found(&Service { connections: 20, idle: None, ..service(&exchange()) });
     assert_eq!(severity(&all, "keep_alive"), Severity::Warning);
     assert!(!all.iter().any(|of| of.name == "idle"));
-    let after = Some(Duration::from_millis(2_030));
-    let all = found(&Service { closed_after: after, ..service(&exchange()) });
+    let idle = Some(Idle::Closed(Duration::from_millis(2_030)));
+    let all = found(&Service { idle, ..service(&exchange()) });
     assert_eq!(severity(&all, "idle"), Severity::Warning);
     assert!(one(&all, "idle").what.ends_with("after 2.0 s"));
-    let after = Some(Duration::from_millis(4_200));
-    let all = found(&Service { closed_after: after, ..service(&exchange()) });
+    let idle = Some(Idle::Closed(Duration::from_millis(4_200)));
+    let all = found(&Service { idle, ..service(&exchange()) });
     assert_eq!(severity(&all, "idle"), Severity::Ok);
 }
 

@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_secs(15);
 const LEAST: usize = 3;
 /// A request may take so long.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// A service that is waited for no longer than the gateway keeps a connection, and this.
+/// An idle connection is waited for as long as the gateway keeps one, and this.
 const BEYOND_IDLE: Duration = Duration::from_millis(500);
 /// A longer reply isn't read to its end.
 const MOST_BYTES: usize = 16 << 20;
@@ -45,10 +45,19 @@ pub(crate) struct Service {
     /// How many connections were needed.
     pub(crate) connections: usize,
     pub(crate) exchanges: Vec<Exchange>,
-    /// How long an idle connection lived; `None`: as long as it was waited for.
-    pub(crate) closed_after: Option<Duration>,
+    /// What became of an idle connection; `None`: it wasn't waited for.
+    pub(crate) idle: Option<Idle>,
     /// How long the gateway keeps one.
     pub(crate) kept: Duration,
+}
+
+/// What becomes of a connection that nothing is asked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// It was closed after so long.
+    Closed(Duration),
+    /// It was there for longer than the gateway keeps one.
+    Stayed,
 }
 
 /// One request and its reply.
@@ -59,7 +68,7 @@ pub(crate) struct Exchange {
     pub(crate) took_ns: i64,
     /// From the head of the reply to the end of its body, in ns.
     pub(crate) body_ns: i64,
-    /// The body is JSON.
+    /// The body is JSON, or none was asked for.
     pub(crate) is_json: bool,
     pub(crate) content_type: String,
     /// What it says of its own time.
@@ -116,12 +125,15 @@ async fn exchange(question: &Question, service: &mut Service) -> Result<(), Stri
             open = Some(connection);
         }
     }
-    if let Some(connection) = open {
+    // Of one that answers nothing of use, something else has to be mended first.
+    let of_use = service.exchanges.iter().all(|of| (200..300).contains(&of.status));
+    if let Some(connection) = open.filter(|_| of_use) {
         let idle = Instant::now();
-        let limit = service.kept + BEYOND_IDLE;
-        if tokio::time::timeout(limit, connection.driver).await.is_ok() {
-            service.closed_after = Some(idle.elapsed());
-        }
+        let ended = tokio::time::timeout(service.kept + BEYOND_IDLE, connection.driver).await;
+        service.idle = Some(match ended {
+            Ok(_) => Idle::Closed(idle.elapsed()),
+            Err(_) => Idle::Stayed,
+        });
     }
     Ok(())
 }
@@ -182,7 +194,8 @@ impl Connection {
             status: parts.status.as_u16(),
             took_ns: end - begin,
             body_ns: end - head,
-            is_json: serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(),
+            is_json: question.method == Method::HEAD
+                || serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(),
             content_type: content_type.unwrap_or("no content type").to_owned(),
             told: told(&parts.headers),
         };
