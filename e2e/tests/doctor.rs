@@ -148,7 +148,7 @@ fn shared_memory_of_another_user_is_told_with_what_to_do() {
         "matched, and nothing came",
         "belong to user 0 and can't be opened by user 65534",
         "runs as user 0, this one as user 65534",
-        "docker run --user",
+        "the gateway as user 0, or the robot as user 65534 (of a container: docker run --user",
         "FASTDDS_BUILTIN_TRANSPORTS=UDPv4",
         "--ipc=host",
     ];

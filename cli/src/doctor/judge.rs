@@ -19,7 +19,7 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
     let without = uses_no_shared_memory(facts, seen);
     let mut all = ros::judge(&facts.ros, seen.unwrap_or(&Looked::NotBuilt));
     for (topic, looked) in &facts.topics {
-        all.extend(topic::judge(topic.as_deref(), looked, facts.memory.own_user));
+        all.extend(topic::judge(topic.as_deref(), looked, &facts.memory));
     }
     all.extend(memory::judge(&facts.memory, without, cleaned));
     all.extend(place::judge(&facts.place, without));

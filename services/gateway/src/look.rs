@@ -126,7 +126,7 @@ fn fill(look: &mut Look, arguments: &Arguments) -> Result<(), TapError> {
             of.bytes = message.bytes.len() as u64;
         }
     })?;
-    let ours = Ours { topic_type, hash, qos };
+    let ours = Ours { topic_type, hash, qos, known: publishers };
     let began = Instant::now();
     let taken = take(&tap, &ours, &came, wait, looked);
     looked.waited_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -146,6 +146,18 @@ struct Ours {
     topic_type: String,
     hash: Option<[u8; 32]>,
     qos: Qos,
+    /// Publishers as they were seen before.
+    known: Vec<EndpointInfo>,
+}
+
+impl Ours {
+    /// A publisher, with the name of its node if that was known before: it comes later than the
+    /// rest.
+    fn named(&self, publisher: EndpointInfo) -> EndpointInfo {
+        let before = self.known.iter().find(|known| known.id == publisher.id);
+        let node = publisher.node.or_else(|| before.and_then(|known| known.node.clone()));
+        EndpointInfo { node, ..publisher }
+    }
 }
 
 /// The topic's publishers, once no more come and their nodes are known; after `wait` at the latest.
@@ -207,14 +219,16 @@ fn take(
     looked.asked = Some(ours.qos.to_string());
     loop {
         let picture = graph.look(0)?;
+        let publishers = picture.publishers.into_iter().map(|publisher| ours.named(publisher));
+        let publishers: Vec<EndpointInfo> = publishers.collect();
         let came = came.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fits =
             |p: &&EndpointInfo| p.topic_type == ours.topic_type && misfits(ours.qos, p).is_empty();
-        let fitting: Vec<&EndpointInfo> = picture.publishers.iter().filter(fits).collect();
+        let fitting: Vec<&EndpointInfo> = publishers.iter().filter(fits).collect();
         let mute: Vec<&EndpointInfo> =
             fitting.iter().filter(|p| !came.contains_key(&p.id)).copied().collect();
         // What was seen before is here again, and heard.
-        let whole = picture.publishers.len() >= looked.publishers.len();
+        let whole = publishers.len() >= looked.publishers.len();
         let done = whole && mute.is_empty() && began.elapsed() >= SETTLED;
         if done || began.elapsed() >= wait {
             looked.name.clone_from(&picture.topic);
@@ -222,7 +236,7 @@ fn take(
             if !mute.is_empty() {
                 looked.evidence = shared_memory::evidence(&mute);
             }
-            let described = picture.publishers.iter().map(|publisher| {
+            let described = publishers.iter().map(|publisher| {
                 let Came { messages, bytes } = came.get(&publisher.id).copied().unwrap_or_default();
                 LookPublisher { messages, bytes, ..described(publisher, Some(ours)) }
             });

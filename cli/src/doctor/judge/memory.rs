@@ -77,15 +77,21 @@ fn private(memory: &Memory, without: bool) -> Option<Finding> {
     })
 }
 
-/// Objects of other users that can't be opened.
-fn others(memory: &Memory, without: bool) -> Option<Finding> {
-    let mut users: BTreeMap<u32, usize> = BTreeMap::new();
+/// Users whose objects can't be opened, and how many each has; those that nobody has don't count.
+pub(super) fn closed(memory: &Memory) -> BTreeMap<u32, usize> {
+    let mut users = BTreeMap::new();
     let closed = memory.objects.iter().filter(|of| !of.usable && of.life != Life::Left);
     for user in closed.flat_map(|object| &object.users) {
         if *user != memory.own_user {
             *users.entry(*user).or_default() += 1;
         }
     }
+    users
+}
+
+/// Objects of other users that can't be opened.
+fn others(memory: &Memory, without: bool) -> Option<Finding> {
+    let users = closed(memory);
     if users.is_empty() {
         return None;
     }
@@ -125,8 +131,8 @@ fn leftovers(memory: &Memory) -> Vec<Finding> {
             "hopwatch doctor --clean"
         };
         let what = format!(
-            "{} segments and ports of Fast DDS that nobody has any more: {files} files, {}",
-            left.len(),
+            "{} of Fast DDS that nobody has any more: {files} files, {}",
+            objects(left.len()),
             size(bytes)
         );
         all.push(
@@ -143,7 +149,7 @@ fn leftovers(memory: &Memory) -> Vec<Finding> {
     if unclear > 0 {
         all.push(MEMORY.unknown(
             "unclear",
-            format!("whether somebody has {unclear} segments or ports of Fast DDS"),
+            format!("whether somebody has {} of Fast DDS", objects(unclear)),
             "their locks can't be read, or their processes can't be seen, by this user or from this \
              container",
         ));
@@ -164,6 +170,11 @@ fn of_cleaning(cleaned: &Cleaned) -> Finding {
     } else {
         MEMORY.note(NAME, what).why(kept.join("; "))
     }
+}
+
+/// Segments and ports, counted.
+fn objects(n: usize) -> String {
+    if n == 1 { "1 segment or port".to_owned() } else { format!("{n} segments and ports") }
 }
 
 /// As "12.0 MiB".

@@ -2,6 +2,7 @@
 
 use crate::doctor::finding::{Area, Finding};
 use crate::doctor::look::Looked;
+use crate::doctor::look::memory::Memory;
 use hopwatch_wire::look::{Look, LookPublisher, LookTopic, LookedAt};
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ const MOST: usize = 8;
 const OF_EVERY_NODE: [&str; 2] = ["/rosout", "/parameter_events"];
 
 /// All of it. `asked` is the topic that the user named.
-pub(crate) fn judge(asked: Option<&str>, looked: &Looked, own_user: u32) -> Vec<Finding> {
+pub(crate) fn judge(asked: Option<&str>, looked: &Looked, memory: &Memory) -> Vec<Finding> {
     let look = match looked {
         Looked::Seen(look) => look,
         Looked::NotBuilt => {
@@ -39,7 +40,7 @@ pub(crate) fn judge(asked: Option<&str>, looked: &Looked, own_user: u32) -> Vec<
         ];
     }
     match (&look.topic, asked) {
-        (Some(topic), _) => of_topic(topic, look, own_user),
+        (Some(topic), _) => of_topic(topic, look, memory),
         (None, _) => vec![topics(look)],
     }
 }
@@ -58,7 +59,7 @@ fn topics(look: &Look) -> Finding {
         .todo("look at one of them with --topic /T: types, QoS, whether messages arrive")
 }
 
-fn of_topic(topic: &LookedAt, look: &Look, own_user: u32) -> Vec<Finding> {
+fn of_topic(topic: &LookedAt, look: &Look, memory: &Memory) -> Vec<Finding> {
     let mut all = Vec::new();
     if topic.publishers.is_empty() {
         all.push(nobody(topic, look));
@@ -82,7 +83,7 @@ fn of_topic(topic: &LookedAt, look: &Look, own_user: u32) -> Vec<Finding> {
     let (heard, mute): (Vec<_>, Vec<_>) = fitting.iter().copied().partition(|of| of.messages > 0);
     all.extend(heard.iter().map(|publisher| arrives(topic, publisher)));
     if !mute.is_empty() {
-        all.push(silent(topic, &mute, fitting.len(), own_user));
+        all.push(silent(topic, &mute, fitting.len(), memory));
     }
     all
 }
@@ -206,7 +207,7 @@ fn arrives(topic: &LookedAt, publisher: &LookPublisher) -> Finding {
 }
 
 /// Publishers fit, and nothing came of them.
-fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, own_user: u32) -> Finding {
+fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, memory: &Memory) -> Finding {
     let names: Vec<String> = mute.iter().map(|publisher| publisher.name.clone()).collect();
     let (names, time) = (listed(&names), seconds(topic.waited_ms));
     if topic.matched < fitting {
@@ -228,21 +229,22 @@ fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, own_user: u
     }
     let what = format!("{}: matched, and nothing came within {time}: {names}", topic.name);
     let evidence = &topic.evidence;
-    let memory = evidence.iter().any(|clause| {
+    let is_memory = evidence.iter().any(|clause| {
         ["belong to user", "runs as user", "another /dev/shm", "bytes free"]
             .iter()
             .any(|word| clause.contains(word))
     });
-    if !memory {
+    if !is_memory {
         let seen = if evidence.is_empty() {
             "perhaps it publishes nothing (ros2 topic hz beside it tells)".to_owned()
         } else {
             format!("seen from here: {}", evidence.join("; "))
         };
         return TOPIC.warning("matched_no_samples", what).why(seen).todo(
-            "if it does publish: look for a firewall or network namespace that lets discovery \
-             through and not data (UDP from 7410 + 250 × domain), and try \
-             FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides",
+            "if it does publish: a container without --ipc=host on one side has another shared \
+             memory, which can't be seen from here: set FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both \
+             sides, or --ipc=host; else look for a firewall or network namespace that lets discovery \
+             through and not data (UDP from 7410 + 250 × domain)",
         );
     }
     TOPIC
@@ -253,11 +255,21 @@ fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, own_user: u
             evidence.join("; ")
         ))
         .todo(format!(
-            "run the gateway as the robot's user (here it is user {own_user}; of a container: \
-             docker run --user {own_user}), or, on both sides, set \
+            "run gateway and robot as one user: {}; or, on both sides, set \
              FASTDDS_BUILTIN_TRANSPORTS=UDPv4; containers that are to share memory also need \
-             --ipc=host on both sides"
+             --ipc=host on both sides",
+            as_one(memory)
         ))
+}
+
+/// Who would have to be whom.
+fn as_one(memory: &Memory) -> String {
+    let own = memory.own_user;
+    let robot = format!("the robot as user {own} (of a container: docker run --user {own} …)");
+    match super::memory::closed(memory).keys().next() {
+        Some(user) => format!("the gateway as user {user}, or {robot}"),
+        None => robot,
+    }
 }
 
 fn in_words(topic: &LookTopic) -> String {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::doctor::finding::Severity;
 use crate::doctor::judge::tests::{one, severity};
+use crate::doctor::look::memory::{Life, Object};
 
 fn publisher(name: &str, topic_type: &str) -> LookPublisher {
     LookPublisher {
@@ -25,6 +26,19 @@ fn topic(publishers: Vec<LookPublisher>) -> LookedAt {
     }
 }
 
+/// Of a host on which a participant of root's lives, as user 1000 sees it.
+fn memory() -> Memory {
+    let of_root = Object {
+        name: "fastrtps_port7411".to_owned(),
+        files: Vec::new(),
+        bytes: 0,
+        users: vec![0],
+        usable: false,
+        life: Life::Held,
+    };
+    Memory { own_user: 1000, objects: vec![of_root], ..Memory::default() }
+}
+
 fn found(topic: LookedAt, others: &[(&str, &str)]) -> Vec<Finding> {
     let other = |(name, of): &(&str, &str)| LookTopic {
         name: (*name).to_owned(),
@@ -32,7 +46,7 @@ fn found(topic: LookedAt, others: &[(&str, &str)]) -> Vec<Finding> {
     };
     let topics = others.iter().map(other).collect();
     let look = Look { topics, topic: Some(topic), ..Look::default() };
-    judge(Some("/t"), &Looked::Seen(Box::new(look)), 1000)
+    judge(Some("/t"), &Looked::Seen(Box::new(look)), &memory())
 }
 
 #[test]
@@ -121,7 +135,12 @@ fn silence_is_told_with_its_evidence() {
         let said = one(&all, "matched_no_samples");
         assert_eq!(said.severity, Severity::Problem, "{clause}");
         assert!(said.why.contains(clause), "{said:?}");
-        for word in ["user 1000", "FASTDDS_BUILTIN_TRANSPORTS=UDPv4", "--ipc=host"] {
+        for word in [
+            "gateway as user 0",
+            "robot as user 1000",
+            "FASTDDS_BUILTIN_TRANSPORTS=UDPv4",
+            "--ipc=host",
+        ] {
             assert!(said.todo.contains(word), "{said:?}");
         }
     }
@@ -136,7 +155,7 @@ fn without_a_topic_those_that_there_are_are_listed() {
     let of = |topics: &[&str]| {
         let topic = |name: &&str| LookTopic { name: (*name).into(), types: vec!["x".into()] };
         let look = Look { topics: topics.iter().map(topic).collect(), ..Look::default() };
-        judge(None, &Looked::Seen(Box::new(look)), 0)
+        judge(None, &Looked::Seen(Box::new(look)), &memory())
     };
     assert!(one(&of(&["/rosout"]), "topics").what.contains("nobody publishes"));
     let names: Vec<String> = (0..10).map(|n| format!("/t{n}")).collect();
@@ -147,10 +166,10 @@ fn without_a_topic_those_that_there_are_are_listed() {
 #[test]
 fn what_could_not_be_looked_at_is_said() {
     for looked in [Looked::NotBuilt, Looked::Failed("no".into())] {
-        assert_eq!(severity(&judge(Some("/t"), &looked, 0), "topic"), Severity::Unknown);
+        assert_eq!(severity(&judge(Some("/t"), &looked, &memory()), "topic"), Severity::Unknown);
     }
     let look = Look { failure: Some("bad name".into()), ..Look::default() };
-    let all = judge(Some("/t"), &Looked::Seen(Box::new(look)), 0);
+    let all = judge(Some("/t"), &Looked::Seen(Box::new(look)), &memory());
     assert!(one(&all, "topic").what.contains("bad name"));
     assert_eq!(severity(&all, "topic"), Severity::Problem);
 }
