@@ -34,7 +34,7 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
 /// Whether messages go another way: by order, or since the middleware isn't Fast DDS.
 fn uses_no_shared_memory(facts: &Facts, seen: Option<&Looked>) -> bool {
     let set = facts.ros.transports.as_deref().unwrap_or_default();
-    let by_order = ["UDP", "TCP"].iter().any(|kind| set.starts_with(kind));
+    let by_order = set.starts_with("UDP");
     let of_another = match seen {
         Some(Looked::Seen(look)) => {
             !look.middleware.is_empty() && !look.middleware.starts_with("rmw_fastrtps")

@@ -12,18 +12,8 @@ const FIRST_HIGH: u16 = 215;
 const LAST: u16 = 232;
 
 /// What Fast DDS knows (`BuiltinTransports`), without options behind a `?`.
-const TRANSPORTS: [&str; 10] = [
-    "NONE",
-    "DEFAULT",
-    "DEFAULTv6",
-    "SHM",
-    "UDPv4",
-    "UDPv6",
-    "LARGE_DATA",
-    "LARGE_DATAv6",
-    "P2P",
-    "TCPv4",
-];
+const TRANSPORTS: [&str; 9] =
+    ["NONE", "DEFAULT", "DEFAULTv6", "SHM", "UDPv4", "UDPv6", "LARGE_DATA", "LARGE_DATAv6", "P2P"];
 
 /// All of it.
 pub(crate) fn judge(ros: &Ros, looked: &Looked) -> Vec<Finding> {

@@ -188,7 +188,6 @@ impl Holders {
             if fs::metadata(root).map(|of| of.dev()).ok() != here {
                 continue;
             }
-            let before = holders.mapped.len();
             let paths = maps.lines().filter_map(|line| line.split_once('/'));
             let mut any = false;
             for path in paths.map(|(_, path)| format!("/{path}")) {
@@ -198,7 +197,7 @@ impl Holders {
                     holders.mapped.insert(object.to_owned());
                 }
             }
-            if any || holders.mapped.len() > before {
+            if any {
                 holders.processes.push(pid);
             }
         }
