@@ -1,6 +1,8 @@
 //! The command line.
 
 use crate::compare::Compare;
+use crate::doctor::Doctor;
+use crate::help;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_link::LinkKind;
@@ -26,8 +28,7 @@ impl std::error::Error for Usage {}
 #[command(
     name = "hopwatch",
     version,
-    after_help = "Exit codes: 0 within budget, 1 budget missed, 2 usage or configuration, \
-                  3 inconclusive or unstable, 4 pipeline failed"
+    after_help = help::ALL
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -46,6 +47,12 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
+    /// Say why it doesn't work or measure well here, and what to do
+    Doctor(Box<Doctor>),
+    /// Print a script that lets a shell complete words
+    Completions(Completions),
+    /// Print the manual page, for man
+    Man(Man),
     /// Ask a service whether it is well, for health checks of containers: 0 when it is
     #[command(hide = true)]
     Health(Health),
@@ -72,6 +79,19 @@ pub(crate) struct TokenFile {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::COMPLETIONS)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = help::MAN)]
+pub(crate) struct Man {}
+
+#[derive(Debug, Args)]
+#[command(after_help = help::RESPOND)]
 pub(crate) struct Respond {
     /// UDP address to answer on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8010")]
@@ -79,6 +99,7 @@ pub(crate) struct Respond {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::UP)]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) pipeline: Pipeline,
@@ -98,6 +119,7 @@ pub(crate) struct Up {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::RUN)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) pipeline: Pipeline,
@@ -120,6 +142,7 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::REPORT)]
 pub(crate) struct Report {
     /// Folder of a run or an experiment: its report is written anew, and its exit code is the same
     #[arg(value_name = "DIR")]

@@ -15,10 +15,12 @@ mod args;
 mod called;
 mod child;
 mod compare;
+mod doctor;
 mod domain;
 mod environment;
 mod fetch;
 mod health;
+mod help;
 mod interrupts;
 mod measure;
 mod network;
@@ -26,6 +28,7 @@ mod progress;
 mod report;
 mod respond;
 mod settings;
+mod shell;
 mod stack;
 mod token;
 mod watched;
@@ -56,6 +59,9 @@ fn main() -> ExitCode {
             Command::Report(report) => report::command(&report),
             Command::Health(health) => health::health(&health).await,
             Command::Token(token) => token::command(&token),
+            Command::Doctor(doctor) => doctor::run(*doctor).await,
+            Command::Completions(of) => shell::completions(&of),
+            Command::Man(_) => shell::manual(),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

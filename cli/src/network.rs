@@ -11,5 +11,5 @@ pub(crate) use asked::{Asked, Leg, NetworkArgs, share};
 pub(crate) use door::Door;
 pub(crate) use inside::Inside;
 pub(crate) use loss::LossControl;
-pub(crate) use namespaces::{Namespaces, Place, address_of, can_be_had};
+pub(crate) use namespaces::{Namespaces, Place, address_of, can_be_had, can_be_late};
 pub(crate) use sweep::sweep_and_say;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Default, Args)]
+#[command(after_help = crate::help::COMPARE)]
 pub(crate) struct Compare {
     /// Levels of the topic's QoS; of each factor, the first level is the baseline
     /// [default: best-effort,reliable]

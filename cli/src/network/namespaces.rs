@@ -246,8 +246,16 @@ fn counters(table: &str, device: &str) -> (u64, u64) {
 
 /// Whether such a network can be made here: makes one, and takes it away again.
 pub(crate) fn can_be_had() -> Result<(), String> {
-    let asked =
-        Asked { loss: 0.5, delay: Duration::ZERO, jitter: Duration::ZERO, legs: Leg::ALL.to_vec() };
+    can_be_made(0.5, Duration::ZERO)
+}
+
+/// The same of one on which packets are late.
+pub(crate) fn can_be_late() -> Result<(), String> {
+    can_be_made(0.0, Duration::from_millis(1))
+}
+
+fn can_be_made(loss: f64, delay: Duration) -> Result<(), String> {
+    let asked = Asked { loss, delay, jitter: Duration::ZERO, legs: Leg::ALL.to_vec() };
     Namespaces::make(&asked).map(drop).map_err(|error| format!("{error:#}"))
 }
 

@@ -17,8 +17,11 @@ const MS: Ns = 1_000_000;
 /// Fewer messages show nothing of how often something happens.
 const FEWEST: usize = 20;
 /// Linux delays an acknowledgement by 40 ms at least (TCP_DELACK_MIN), and its tick and both
-/// programs add to it: measured are 44 ms (METHOD 20).
-const DELAYED_ACK: std::ops::RangeInclusive<Ns> = 38 * MS..=50 * MS;
+/// programs add to it: measured are 44 ms (METHOD 20). In ns.
+pub const DELAYED_ACK: std::ops::RangeInclusive<Ns> = 38 * MS..=50 * MS;
+/// What to do about Nagle's algorithm against delayed acknowledgements.
+pub const NAGLE_FIX: &str = "set TCP_NODELAY on both ends, or write head and body in one go, before \
+                             another transport is thought of";
 /// As wide beside it: a path that takes about 40 ms fills these, too.
 const BESIDE: std::ops::RangeInclusive<Ns> = 26 * MS..=62 * MS;
 /// What a path of no more than some milliseconds takes.
@@ -345,9 +348,7 @@ fn nagle(parts: &[Parts], context: &Context<'_>) -> Look {
         let none = "no mode of calls 40 ms later than the fastest".to_owned();
         return (State::RuledOut, 0, none, "");
     }
-    let fix = "set TCP_NODELAY on both ends, or write head and body in one go, before another \
-               transport is thought of";
-    (State::Found, most, evidence.join("; "), fix)
+    (State::Found, most, evidence.join("; "), NAGLE_FIX)
 }
 
 /// Whether the path of a service whose calls all take long is short all the same: its connections

@@ -39,7 +39,7 @@ mod trouble;
 mod units;
 mod width;
 
-pub use artefacts::{Artefact, ArtefactKind, LaneArtefacts, State};
+pub use artefacts::{Artefact, ArtefactKind, DELAYED_ACK, LaneArtefacts, NAGLE_FIX, State};
 pub use budget::{Budget, BudgetReport, Check, Quantity};
 pub use clock_report::{ClockReport, clock_reports};
 pub use clocks::{Clocks, Placed, RobotHost};

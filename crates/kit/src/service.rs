@@ -94,8 +94,11 @@ where
 pub fn command<C: Default + Serialize, F: Args>(identity: Identity) -> Command {
     let command = F::augment_args(CommonFlags::augment_args(Command::new(identity.program)));
     // After the flags, whose own documentation would take its place.
-    let mut command =
-        command.about(identity.about).long_about(None::<&str>).version(identity.version);
+    let mut command = command
+        .about(identity.about)
+        .long_about(None::<&str>)
+        .version(identity.version)
+        .after_help(after_help(identity));
     let defaults = serde_json::to_value(C::default()).unwrap_or_default();
     let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
     for id in ids {
@@ -109,6 +112,26 @@ pub fn command<C: Default + Serialize, F: Args>(identity: Identity) -> Command {
         });
     }
     command
+}
+
+/// What stands behind the options.
+fn after_help(Identity { program, section, .. }: Identity) -> String {
+    let variable = format!("HOPWATCH_{}_", section.to_uppercase());
+    format!(
+        "\
+Examples:
+  {program} --check-config                      how it would run, as JSON, with all defaults
+  {program} --config hopwatch.toml              with its table [{section}] of the file
+
+Settings: --some-key is also the key some_key of the table [{section}] and the variable {variable}SOME_KEY. \
+Flags overrule variables, which overrule the file. HOPWATCH_LOG sets the level of logs (debug), \
+HOPWATCH_TOKEN what others must show.
+Units: keys in _ms are milliseconds, in _hz a second, in _bytes bytes.
+
+Exit codes: 0 ended in order, 2 usage or configuration, 4 failed
+
+See also: hopwatch --help, which starts it with the others; docs/wire.md"
+    )
 }
 
 fn load<C, F>(identity: Identity, common: &CommonFlags, flags: &F) -> Result<C, ConfigError>
@@ -139,4 +162,35 @@ where
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::config! {
+        /// A configuration.
+        struct TestConfig, TestFlags {
+            /// How many
+            workers: u32 = 4,
+        }
+    }
+
+    #[test]
+    fn the_help_says_how_else_it_is_set() {
+        let identity = Identity { program: "p", about: "does", section: "ai_mock", version: "1" };
+        let mut command = command::<TestConfig, TestFlags>(identity).term_width(100);
+        command.build();
+        let help = command.render_long_help().to_string();
+        for part in [
+            "How many [default: 4]",
+            "\nExamples:\n  p --check-config",
+            "[ai_mock]",
+            "HOPWATCH_AI_MOCK_SOME_KEY",
+            "Exit codes: 0 ended in order",
+            "See also: ",
+        ] {
+            assert!(help.contains(part), "no {part:?} in {help}");
+        }
+    }
 }

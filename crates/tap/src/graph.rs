@@ -55,7 +55,7 @@ pub struct Picture {
     pub elsewhere: Vec<Elsewhere>,
 }
 
-/// A topic that could have been meant.
+/// A topic that has publishers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Its full name.
@@ -126,6 +126,19 @@ pub(crate) fn elsewhere(
     topic: &str,
     topic_type: &str,
 ) -> Result<Vec<Elsewhere>, TapError> {
+    with_publishers(node, |name, types| name != topic && is_alike(topic, topic_type, name, types))
+}
+
+/// All topics that have publishers.
+pub(crate) fn topics(node: &Node) -> Result<Vec<Elsewhere>, TapError> {
+    with_publishers(node, |_, _| true)
+}
+
+/// Topics that are `wanted`, by name and types, and have publishers.
+fn with_publishers(
+    node: &Node,
+    wanted: impl Fn(&str, &[String]) -> bool,
+) -> Result<Vec<Elsewhere>, TapError> {
     let what = || "ask for the topics that there are".to_owned();
     // SAFETY: no preconditions.
     let mut allocator = unsafe { rcutils_get_default_allocator() };
@@ -142,10 +155,7 @@ pub(crate) fn elsewhere(
     for (at, name) in names.into_iter().enumerate() {
         // SAFETY: there is an array of types for each name.
         let types = unsafe { strings(&*all.0.types.add(at)) };
-        if name != topic
-            && is_alike(topic, topic_type, &name, &types)
-            && has_publisher(node, &name)?
-        {
+        if wanted(&name, &types) && has_publisher(node, &name)? {
             found.push(Elsewhere { topic: name, types });
         }
     }

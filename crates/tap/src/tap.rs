@@ -3,7 +3,7 @@
 use crate::entity::{Context, GuardCondition, Node, Trigger};
 use crate::error::TapError;
 use crate::event::TapEvent;
-use crate::graph::{self, EndpointInfo, Picture};
+use crate::graph::{self, Elsewhere, EndpointInfo, Picture};
 use crate::qos::Qos;
 use crate::reader::Reader;
 use crate::type_support::TypeSupport;
@@ -70,6 +70,8 @@ impl std::fmt::Debug for Mailbox {
 enum Question {
     /// Who publishes this topic?
     Publishers(String, SyncSender<Result<Vec<EndpointInfo>, TapError>>),
+    /// What is published at all?
+    Topics(SyncSender<Result<Vec<Elsewhere>, TapError>>),
     /// How do things stand with this subscription?
     Look(usize, SyncSender<Result<Picture, TapError>>),
 }
@@ -123,6 +125,12 @@ impl Tap {
     /// two rounds of taking.
     pub fn publishers(&self, topic: &str) -> Result<Vec<EndpointInfo>, TapError> {
         self.control.ask(|answer| Question::Publishers(topic.to_owned(), answer))
+    }
+
+    /// All topics that have publishers, as far as discovery has got. The tap's thread answers
+    /// between two rounds of taking.
+    pub fn topics(&self) -> Result<Vec<Elsewhere>, TapError> {
+        self.control.ask(Question::Topics)
     }
 
     /// Asks this tap from other threads.
@@ -362,6 +370,9 @@ impl Listener {
             match question {
                 Question::Publishers(topic, answer) => {
                     let _ = answer.send(graph::publishers(&self.node, &topic));
+                }
+                Question::Topics(answer) => {
+                    let _ = answer.send(graph::topics(&self.node));
                 }
                 Question::Look(subscription, answer) => {
                     let reader = self.readers.get(subscription);

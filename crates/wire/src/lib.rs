@@ -2,6 +2,7 @@
 //!
 //! * [`clock_packet`]: the datagrams of a clock responder;
 //! * [`headers`]: what goes along with each request to a service and comes back with the reply;
+//! * [`look`]: what a gateway's look at ROS finds, for `hopwatch doctor`;
 //! * [`record`]: what the services tell the collector;
 //! * [`feed`]: what the collector and the broadcaster tell the web page, and the page them;
 //! * [`robot_message`]: the CDR of `hopwatch_msgs`, and the JSON of it that services get.
@@ -13,6 +14,7 @@ pub mod controls;
 pub mod envelope;
 pub mod feed;
 pub mod headers;
+pub mod look;
 pub mod ns_text;
 pub mod record;
 pub mod robot_message;

@@ -136,17 +136,18 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     }
 }
 
-/// Answers; false when the connection is to be closed.
+/// Answers, in one segment unless asked otherwise; false when the connection is to be closed.
 fn answer(tcp: &mut TcpStream, manner: Manner) -> std::io::Result<bool> {
     const JSON: &str = "application/json";
+    let say = |text: String| (&*tcp).write_all(text.as_bytes());
     let good = r#"{"label":"normal"}"#;
     match manner {
-        Manner::Good => write!(tcp, "{}{good}", head(200, JSON, good.len(), ""))?,
+        Manner::Good => say(format!("{}{good}", head(200, JSON, good.len(), "")))?,
         Manner::Timed => {
             // What it tells of itself must be what it took.
             thread::sleep(Duration::from_millis(5));
             let timing = "server-timing: wait;dur=1.0, infer;dur=4.0\r\n";
-            write!(tcp, "{}{good}", head(200, JSON, good.len(), timing))?;
+            say(format!("{}{good}", head(200, JSON, good.len(), timing)))?;
         }
         Manner::InTwo => {
             let timing = "server-timing: infer;dur=0.01\r\n";
@@ -155,17 +156,17 @@ fn answer(tcp: &mut TcpStream, manner: Manner) -> std::io::Result<bool> {
         }
         Manner::Status(status) => {
             let page = "<h1>No.</h1>";
-            write!(tcp, "{}{page}", head(status, "text/html", page.len(), ""))?;
+            say(format!("{}{page}", head(status, "text/html", page.len(), "")))?;
         }
         Manner::Html => {
             let page = "<h1>Log in to the network</h1>";
             write!(tcp, "{}{page}", head(200, "text/html; charset=utf-8", page.len(), ""))?;
         }
-        Manner::BrokenJson => write!(tcp, "{}{{\"label\":", head(200, JSON, 9, ""))?,
-        Manner::Empty => write!(tcp, "{}", head(200, JSON, 0, ""))?,
+        Manner::BrokenJson => say(format!("{}{{\"label\":", head(200, JSON, 9, "")))?,
+        Manner::Empty => say(head(200, JSON, 0, ""))?,
         Manner::TooLong => {
             let body = "[".to_owned() + &"1,".repeat(200_000) + "1]";
-            write!(tcp, "{}{body}", head(200, JSON, body.len(), ""))?;
+            say(format!("{}{body}", head(200, JSON, body.len(), "")))?;
         }
         Manner::Garbage => {
             write!(tcp, "SSH-2.0-OpenSSH_9.9\r\n\r\n")?;
@@ -173,15 +174,15 @@ fn answer(tcp: &mut TcpStream, manner: Manner) -> std::io::Result<bool> {
         }
         Manner::Nothing => return Ok(false),
         Manner::Half => {
-            write!(tcp, "{}{{\"label\"", head(200, JSON, 500, ""))?;
+            say(format!("{}{{\"label\"", head(200, JSON, 500, "")))?;
             return Ok(false);
         }
         Manner::Late => {
             thread::sleep(TOO_LONG);
-            write!(tcp, "{}{good}", head(200, JSON, good.len(), ""))?;
+            say(format!("{}{good}", head(200, JSON, good.len(), "")))?;
         }
         Manner::Drip => {
-            write!(tcp, "{}", head(200, JSON, 500, ""))?;
+            say(head(200, JSON, 500, ""))?;
             for _ in 0..9 {
                 write!(tcp, " ")?;
                 thread::sleep(TOO_LONG / 9);

@@ -12,6 +12,7 @@ mod definitions;
 pub mod forms;
 pub mod intake;
 mod links;
+pub mod look;
 mod message;
 mod peers;
 pub mod pipeline;
