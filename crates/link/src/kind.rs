@@ -33,7 +33,7 @@ pub enum LinkKind {
     Http1,
     /// HTTP/1.1, a connection for each request
     Http1Fresh,
-    /// HTTP/2 by prior knowledge, one connection for all requests
+    /// HTTP/2 by prior knowledge or over TLS, one connection for all requests
     Http2,
     /// WebSocket, connections kept open, a binary message each way
     #[serde(rename = "websocket")]
@@ -74,6 +74,11 @@ impl LinkKind {
             Self::Udp => "udp",
             Self::UdpRetry => "udp-retry",
         }
+    }
+
+    /// Whether it can be encrypted, as services are that are asked for by `https://`.
+    pub const fn can_be_secure(self) -> bool {
+        !matches!(self, Self::Udp | Self::UdpRetry)
     }
 }
 
@@ -139,7 +144,8 @@ impl Default for RetryConfig {
 
 /// A link of that kind; nothing is opened yet.
 ///
-/// Fails when the URL, the token or the clock's name can't be put into a request.
+/// Fails when the URL, the token or the clock's name can't be put into a request, and for UDP to a
+/// service that is asked for by TLS.
 pub fn open(
     kind: LinkKind,
     config: &LinkConfig,
@@ -150,6 +156,13 @@ pub fn open(
             config.clone();
         Http1Config { target, fresh, max_reply_bytes, max_idle, token, content_type }
     };
+    if !kind.can_be_secure() && config.target.is_secure() {
+        let why = format!(
+            "the link {kind} would send token and messages unencrypted: use another one, or an \
+             http:// URL"
+        );
+        return Err(config.target.refuse(&why));
+    }
     Ok(match kind {
         LinkKind::Http1 => Arc::new(Http1::new(http1(false), clock)?),
         LinkKind::Http1Fresh => Arc::new(Http1::new(http1(true), clock)?),
