@@ -2,16 +2,18 @@
 
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::Token;
+use hopwatch_kit::tls::Trust;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Link, LinkConfig, LinkKind, Target};
 use std::sync::Arc;
 
-/// A link of this kind to the service at `url`, or to `path` there, which is shown `token`. Replies
-/// beyond `max_reply_bytes` are refused. Fails on a URL that names no service.
+/// A link of this kind to the service at `url`, or to `path` there, which is shown `token`, and believed
+/// by `trust` where it is asked for by TLS. Replies beyond `max_reply_bytes` are refused. Fails on a URL that names no service.
 pub(crate) fn open(
     kind: LinkKind,
     url: &str,
     path: Option<&str>,
+    trust: &Trust,
     token: &Token,
     max_reply_bytes: usize,
     clock: &Arc<dyn Clock>,
@@ -21,6 +23,7 @@ pub(crate) fn open(
         Some(path) => target.at(path),
         None => target,
     };
+    let target = target.trusting(trust);
     let config = LinkConfig { max_reply_bytes, token: token.clone(), ..LinkConfig::new(target) };
     let link = hopwatch_link::open(kind, &config, Arc::clone(clock));
     Ok(link.map_err(|error| Refused(error.to_string()))?)
