@@ -12,6 +12,7 @@ macro_rules! tell {
 }
 
 mod args;
+mod certificates;
 mod child;
 mod compare;
 mod domain;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
             Command::Compare(compare) => compare::compare(*compare).await,
             Command::Respond(respond) => respond::run(respond).await,
             Command::Report(report) => report::command(&report),
+            Command::Certificates(wanted) => certificates::run(&wanted),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
