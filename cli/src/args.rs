@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::certificates::Host;
 use crate::compare::Compare;
 use crate::doctor::Doctor;
 use crate::help;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),
+    /// Make certificates for TLS between hosts: a CA of your own, and one for each host
+    Certificates(Certificates),
     /// Say why it doesn't work or measure well here, and what to do
     Doctor(Box<Doctor>),
     /// Print a script that lets a shell complete words
@@ -59,6 +62,20 @@ pub(crate) enum Command {
     /// Write a new token into a file, unless it holds one already, for services that share it
     #[command(hide = true)]
     Token(TokenFile),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Certificates {
+    /// A host, by the names and addresses that others call it by, with commas between; once for
+    /// each host
+    #[arg(long = "host", value_name = "NAME[,NAME…]", required = true)]
+    pub(crate) hosts: Vec<Host>,
+    /// Folder for the PEM files; the CA that is in it issues further ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// How long the hosts' certificates are good for, in days
+    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub(crate) days: u32,
 }
 
 #[derive(Debug, Args)]

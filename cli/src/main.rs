@@ -13,6 +13,7 @@ macro_rules! tell {
 
 mod args;
 mod called;
+mod certificates;
 mod child;
 mod compare;
 mod doctor;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
             Command::Doctor(doctor) => doctor::run(*doctor).await,
             Command::Completions(of) => shell::completions(&of),
             Command::Man(_) => shell::manual(),
+            Command::Certificates(wanted) => certificates::run(&wanted),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -50,7 +50,19 @@ impl From<WrittenLane> for String {
 
 impl Settings {
     /// From the file and the environment.
+    ///
+    /// A certificate is refused: `hopwatch` starts all programs on this machine, and they meet on
+    /// loopback, by URLs of its own.
     pub(crate) fn load(file: Option<&Path>) -> Result<Self, Usage> {
+        let given = |section: &&&str| {
+            config::gives(section, &["tls_cert", "tls_key"], file, config::environment())
+        };
+        if let Some(section) = config::SECTIONS.iter().find(given) {
+            return Err(Usage(format!(
+                "{section}.tls_cert: `hopwatch` starts every program on this machine, where they \
+                 meet without TLS; on several hosts start each program by itself (docs/hosts.md)"
+            )));
+        }
         // Flags are looked at where they are used.
         let none = BTreeMap::<String, String>::new();
         config::load(SECTION, file, config::environment(), &none)
@@ -220,6 +232,15 @@ mod tests {
         assert_eq!(of("[gateway]\nlane = \"mine\"\n"), 0);
         assert_eq!(of("[robot_sim]\nqos = \"reliable\"\n"), 0);
         assert_eq!(of("[robot_sim]\nrate = 5\n"), 2);
+    }
+
+    #[test]
+    fn a_certificate_is_for_programs_that_are_started_by_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hosts.toml");
+        std::fs::write(&file, "[collector]\ntls_cert = \"a.pem\"\n").unwrap();
+        let why = Settings::load(Some(&file)).unwrap_err().to_string();
+        assert!(why.contains("collector.tls_cert") && why.contains("docs/hosts.md"), "{why}");
     }
 
     #[test]

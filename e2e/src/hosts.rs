@@ -123,7 +123,7 @@ impl Drop for Hosts {
     }
 }
 
-fn ip(words: &str) -> Result<(), String> {
+pub(crate) fn ip(words: &str) -> Result<(), String> {
     let ended = Command::new("ip").args(words.split(' ')).output().map_err(|e| e.to_string())?;
     if ended.status.success() {
         return Ok(());

@@ -43,6 +43,11 @@ hopwatch_kit::config! {
         domain: Option<Domain> = None,
         /// Address where rate and payload can be set while the robots publish; none without it.
         control: Option<SocketAddr> = None,
+        /// Certificate to serve that by TLS with, and those between it and its CA: a PEM file; empty:
+        /// no TLS
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
         /// Origins of pages elsewhere that may set them, separated by commas.
         allowed_origins: String = String::new(),
     }

@@ -5,6 +5,7 @@ use hopwatch_kit::Shutdown;
 use hopwatch_kit::app::App;
 use hopwatch_kit::controls::{self, NotSet};
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_wire::controls::RobotSettings;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,7 @@ impl Wanted {
     pub(crate) async fn serve(
         &self,
         address: SocketAddr,
+        tls: Option<ServerTls>,
         origins: &str,
         end: Shutdown,
     ) -> anyhow::Result<()> {
@@ -45,7 +47,7 @@ impl Wanted {
         let routes = controls::settings(Arc::new(self.clone()), token, origins.clone());
         let app = App::from(routes).listing(origins);
         net::announce("robot-sim", &listener)?;
-        tokio::spawn(net::serve(listener, app, end));
+        tokio::spawn(net::serve_by(tls, listener, app, end));
         Ok(())
     }
 }

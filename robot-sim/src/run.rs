@@ -8,6 +8,7 @@ use crate::pace::{self, Changes, Leg, NAP_NS, Outlet, Speaker};
 use crate::schedule::{Lateness, Schedule, sequence};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::{clock_id, mono_ns};
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_model::Ns;
 use hopwatch_model::lane::BadLane;
 use r2r::hopwatch_msgs::msg::{Census, RobotMessage};
@@ -113,7 +114,9 @@ const SCHEDULE_HOLDS_NS: Ns = 1_000_000_000;
 pub async fn run(config: Config, shutdown: Shutdown) -> Result<Summary, SimError> {
     let (wanted, over) = (Wanted::new(&config), Shutdown::new());
     if let Some(address) = config.control {
-        let serving = wanted.serve(address, &config.allowed_origins, over.clone());
+        let tls = ServerTls::load(&config.tls_cert, &config.tls_key)
+            .map_err(|refused| SimError::Control(refused.into()))?;
+        let serving = wanted.serve(address, tls, &config.allowed_origins, over.clone());
         serving.await.map_err(SimError::Control)?;
     }
     let summary =

@@ -16,6 +16,7 @@ use axum::routing::{Router, get};
 use axum::{Json, http::HeaderName};
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_kit::{Shutdown, config};
 use hopwatch_wire::controls::Controls;
 use hopwatch_wire::feed::PageConfig;
@@ -42,6 +43,11 @@ config! {
     pub struct Config, Flags {
         /// Where to listen
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 3000)),
+        /// Certificate to serve by TLS with, and those between it and its CA: a PEM file; empty: no
+        /// TLS. The page asks all services as it was asked for: by https:// all, or none
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
         /// The broadcaster's port, on the host that the page is opened from
         broadcaster_port: u16 = 8001,
         /// The collector's port, likewise
@@ -73,9 +79,10 @@ impl Config {
 /// # Errors
 /// When the address can't be listened on.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
+    let tls = ServerTls::load(&config.tls_cert, &config.tls_key)?;
     let listener = net::bind(config.listen, &Token::from_environment()?).await?;
     net::announce("web-ui", &listener)?;
-    net::serve(listener, router(&config), shutdown).await
+    net::serve_by(tls, listener, router(&config), shutdown).await
 }
 
 /// Everything that the page's server answers: the page, `/config.json` and `/healthz`. Only GET
@@ -85,6 +92,7 @@ pub fn router(config: &Config) -> Router {
         broadcaster: config.broadcaster_port,
         collector: config.collector_port,
         controls: config.controls(),
+        secure: !config.tls_cert.is_empty(),
     };
     let health = || json!({ "page": if page::is_embedded() { "embedded" } else { "missing" } });
     Router::new()

@@ -12,6 +12,8 @@ pub struct Ports {
     pub collector: u16,
     /// The ports of what it may set.
     pub controls: Controls,
+    /// Whether all of them, and the page's own server, speak TLS.
+    pub secure: bool,
 }
 
 /// Kept in a file of its own, which the browser tests read as well.
@@ -48,6 +50,11 @@ pub fn content_security_policy(host: Option<&HeaderValue>, ports: Ports) -> Head
         .replace("{host}", host.unwrap_or(LOOPBACK))
         .replace("{broadcaster_port}", &ports.broadcaster.to_string())
         .replace("{collector_port}", &ports.collector.to_string());
+    let text = if ports.secure {
+        text.replace("ws://", "wss://").replace("http://", "https://")
+    } else {
+        text
+    };
     // `host_source` lets nothing through that a header may not hold: the other arm can't happen,
     // and denies everything.
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("default-src 'none'"))
@@ -104,13 +111,18 @@ mod tests {
 
     #[test]
     fn a_hostile_host_gets_loopback() {
-        let ports = Ports { broadcaster: 1, collector: 2, controls: Controls::default() };
+        let ports =
+            Ports { broadcaster: 1, collector: 2, controls: Controls::default(), secure: false };
         let hostile = HeaderValue::from_static("x; script-src 'unsafe-inline'");
         for host in [Some(&hostile), None] {
             let policy = content_security_policy(host, ports);
             let policy = policy.to_str().unwrap();
             assert!(policy.contains("connect-src 'self' ws://127.0.0.1:1 ws://127.0.0.1:2"));
             assert!(!policy.contains("unsafe") && !policy.contains('{'), "{policy}");
+            let secure = content_security_policy(host, Ports { secure: true, ..ports });
+            let secure = secure.to_str().unwrap();
+            assert!(secure.contains("connect-src 'self' wss://127.0.0.1:1 wss://127.0.0.1:2"));
+            assert!(!secure.contains("ws://") && !secure.contains("http://"), "{secure}");
         }
     }
 }

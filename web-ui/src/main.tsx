@@ -107,7 +107,10 @@ function open(
 }
 
 function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed, Socket> {
-  const url = (port: number, path: string): string => `ws://${location.hostname}:${port}${path}`;
+  // A page that came by TLS may open nothing without it.
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  const url = (port: number, path: string): string =>
+    `${scheme}://${location.hostname}:${port}${path}`;
   const stamps = new Stamps(
     {
       now: clock,

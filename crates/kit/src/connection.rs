@@ -3,6 +3,7 @@
 //! hyper's own `header_read_timeout` also ends idle connections that are kept alive, which a
 //! client may use again at any time; so the time is taken here, where bytes come and go.
 
+use crate::tls::{ServerTls, Stream};
 use axum::serve::Listener;
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 
@@ -23,7 +24,8 @@ pub struct Limits {
     /// open files.
     pub connections: usize,
     /// How long the head of a request may take, from the connection or the first byte of a later
-    /// request to its empty line; of HTTP/2, how long its preface may take.
+    /// request to its empty line; of HTTP/2, how long its preface may take. So long may the handshake
+    /// of TLS take, too, before it.
     pub head: Duration,
 }
 
@@ -79,7 +81,7 @@ impl Listener for Gate {
             };
             // Nagle with delayed ACK costs 40 ms (METHOD 20).
             let _best_effort = tcp.set_nodelay(true);
-            return (Connection::new(tcp, place, self.head), address);
+            return (Connection::new(Stream::Plain(tcp), place, self.head), address);
         }
     }
 
@@ -90,11 +92,11 @@ impl Listener for Gate {
 
 /// A connection that may take its time, but not for the head of a request.
 pub(crate) struct Connection {
-    tcp: TcpStream,
+    stream: Stream,
     state: State,
     head: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
+    place: OwnedSemaphorePermit,
 }
 
 /// What HTTP/2 begins with (RFC 9113, 3.4). Its first lines would do for a head of HTTP/1.1.
@@ -161,9 +163,18 @@ impl State {
 }
 
 impl Connection {
-    fn new(tcp: TcpStream, place: OwnedSemaphorePermit, head: Duration) -> Self {
+    fn new(stream: Stream, place: OwnedSemaphorePermit, head: Duration) -> Self {
         let timer = Some(Box::pin(tokio::time::sleep(head)));
-        Self { tcp, state: State::Preface(0), head, timer, _place: place }
+        Self { stream, state: State::Preface(0), head, timer, place }
+    }
+
+    /// The same with TLS on it; `None` when there is no handshake in time. Whoever doesn't finish
+    /// it gives up the place.
+    pub(crate) async fn secured(self, tls: &ServerTls) -> Option<Self> {
+        let Self { stream, head, place, .. } = self;
+        let Stream::Plain(tcp) = stream else { return None };
+        let stream = tokio::time::timeout(head, tls.accept(tcp)).await.ok()??;
+        Some(Self::new(stream, place, head))
     }
 
     fn go_on(&mut self, state: State) {
@@ -191,7 +202,7 @@ impl AsyncRead for Connection {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.tcp).poll_read(context, buffer);
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if let Poll::Ready(Ok(())) = read {
             let state = self.state.read(buffer.filled().get(before..).unwrap_or_default());
             self.go_on(state);
@@ -208,7 +219,7 @@ impl AsyncWrite for Connection {
     ) -> Poll<io::Result<usize>> {
         let state = self.state.written(bytes);
         self.go_on(state);
-        Pin::new(&mut self.tcp).poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -219,19 +230,19 @@ impl AsyncWrite for Connection {
         let first = slices.iter().find(|slice| !slice.is_empty());
         let state = self.state.written(first.map_or(&[], |slice| slice));
         self.go_on(state);
-        Pin::new(&mut self.tcp).poll_write_vectored(context, slices)
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

@@ -12,6 +12,7 @@ mod pages;
 pub mod service;
 pub mod shutdown;
 pub mod timer;
+pub mod tls;
 
 pub use clock::{Clock, SystemClock};
 pub use service::main;

@@ -6,6 +6,7 @@ pub use crate::connection::Limits;
 use crate::connection::{Connection, Gate};
 pub use crate::pages::{AllowedOrigins, for_pages};
 use crate::shutdown::Shutdown;
+use crate::tls::ServerTls;
 use anyhow::Context;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -194,17 +195,35 @@ pub async fn serve(
     app: impl Into<App>,
     shutdown: Shutdown,
 ) -> anyhow::Result<()> {
-    serve_within(listener, app, shutdown, Limits::default()).await
+    serve_within(listener, app, None, shutdown, Limits::default()).await
+}
+
+/// The same by TLS, where there is a certificate. Without one, beyond loopback, it is told what
+/// that means.
+pub async fn serve_by(
+    tls: Option<ServerTls>,
+    listener: TcpListener,
+    app: impl Into<App>,
+    shutdown: Shutdown,
+) -> anyhow::Result<()> {
+    serve_within(listener, app, tls, shutdown, Limits::default()).await
 }
 
 /// The same with limits of one's own.
 pub async fn serve_within(
     listener: TcpListener,
     app: impl Into<App>,
+    tls: Option<ServerTls>,
     shutdown: Shutdown,
     limits: Limits,
 ) -> anyhow::Result<()> {
     let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    if !loopback && tls.is_none() {
+        tracing::warn!(
+            "listening beyond this machine without TLS: whoever sees the network can read the \
+             token and every message (tls_cert, tls_key)"
+        );
+    }
     // Beyond loopback others reach it by names that we don't know; there the token guards.
     let answers = app.into().answers(loopback);
     let mut gate = Gate::new(listener, limits);
@@ -214,7 +233,7 @@ pub async fn serve_within(
             accepted = gate.accept() => accepted,
             () = shutdown.begun() => break,
         };
-        connections.spawn(serve_one(connection, answers.clone(), shutdown.clone()));
+        connections.spawn(serve_one(connection, tls.clone(), answers.clone(), shutdown.clone()));
     }
     // From here on connections are refused.
     drop(gate);
@@ -225,7 +244,20 @@ pub async fn serve_within(
 }
 
 /// Serves one connection until it ends, or until its open requests have after the shutdown began.
-async fn serve_one(connection: Connection, answers: Answers, shutdown: Shutdown) {
+async fn serve_one(
+    mut connection: Connection,
+    tls: Option<ServerTls>,
+    answers: Answers,
+    shutdown: Shutdown,
+) {
+    if let Some(tls) = tls {
+        let secured = tokio::select! {
+            secured = connection.secured(&tls) => secured,
+            () = shutdown.begun() => None,
+        };
+        let Some(secured) = secured else { return };
+        connection = secured;
+    }
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http2()

@@ -43,7 +43,7 @@ async fn serving(connections: usize) -> SocketAddr {
         .route("/slow", slow)
         .route("/ws", get(echo));
     let limits = Limits { connections, head: HEAD };
-    tokio::spawn(net::serve_within(listener, app, Shutdown::new(), limits));
+    tokio::spawn(net::serve_within(listener, app, None, Shutdown::new(), limits));
     address
 }
 

@@ -6,12 +6,20 @@
 //! all calls of a kind, and their ratios. Once without a pause, where the processor's caches and
 //! both ends are warm, and once with a pause before each call, as a gateway has it (METHOD 20).
 
+//!
+//! Links that end in "+tls" are the same ones to the same service by TLS: what that adds to a call
+//! on a warm connection, and to one that opens its own.
+
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
+
+#[path = "../tests/tls/lab.rs"]
+mod lab;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use hopwatch_kit::net::{Token, bind, serve};
+use hopwatch_kit::net::{Token, bind, serve, serve_by};
+use hopwatch_kit::tls::Trust;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{ECHO, Link, LinkConfig, LinkKind, Request, Server, Target, open};
 use hopwatch_model::TraceId;
@@ -19,6 +27,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
+use lab::Lab;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -40,7 +49,7 @@ fn main() {
     let servers = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (tell, told) = std::sync::mpsc::channel();
     servers.spawn(async move { tell.send(serve_all().await).unwrap() });
-    let Addresses { hyper, udp, ours } = told.recv().unwrap();
+    let Addresses { hyper, udp, ours, tls, lab } = told.recv().unwrap();
     let body = Bytes::from(format!("{{\"filler\":\"{}\"}}", "x".repeat(285)));
     Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let mut kinds: Vec<Kind> = vec![
@@ -55,7 +64,12 @@ fn main() {
                 LinkKind::Udp | LinkKind::UdpRetry => (1, 1.3),
                 _ => (0, 1.2),
             };
-            kinds.push(Kind::new(kind.name(), Some(beside), link(kind, ours, body.clone())));
+            kinds.push(Kind::new(kind.name(), Some(beside), link(kind, ours, None, body.clone())));
+            let plain = kinds.len() - 1;
+            if let Some(name) = by_tls(kind) {
+                let once = link(kind, tls, Some(&lab.trust()), body.clone());
+                kinds.push(Kind::new(name, Some((plain, f64::INFINITY)), once));
+            }
         }
         for turn in 0..=turns {
             for kind in &mut kinds {
@@ -78,10 +92,10 @@ fn main() {
 /// A table; the figures begin anew.
 fn print(kinds: &mut [Kind]) {
     let medians: Vec<f64> = kinds.iter().map(Kind::median_us).collect();
-    println!("{:<12} {:>10} {:>8}", "link", "p50 µs", "ratio");
+    println!("{:<16} {:>10} {:>8}", "link", "p50 µs", "ratio");
     for (kind, median) in kinds.iter().zip(&medians) {
         let Some((beside, goal)) = kind.beside else {
-            println!("{:<12} {median:>10.1}", kind.name);
+            println!("{:<16} {median:>10.1}", kind.name);
             continue;
         };
         let ratio = median / medians[beside];
@@ -90,7 +104,7 @@ fn print(kinds: &mut [Kind]) {
             "http1" | "udp" => format!("  within {goal}"),
             _ => String::new(),
         };
-        println!("{:<12} {median:>10.1} {ratio:>8.2} × {}{goal}", kind.name, kinds[beside].name);
+        println!("{:<16} {median:>10.1} {ratio:>8.2} × {}{goal}", kind.name, kinds[beside].name);
     }
     for kind in kinds {
         kind.took.clear();
@@ -134,8 +148,22 @@ impl Kind {
     }
 }
 
-fn link(kind: LinkKind, at: SocketAddr, body: Bytes) -> Once {
-    let target = Target::parse(&format!("http://{at}{ECHO}")).unwrap();
+/// What a link is called by TLS. QUIC has no other form.
+fn by_tls(kind: LinkKind) -> Option<&'static str> {
+    Some(match kind {
+        LinkKind::Http1 => "http1+tls",
+        LinkKind::Http1Fresh => "http1-fresh+tls",
+        LinkKind::Http2 => "http2+tls",
+        LinkKind::WebSocket => "websocket+tls",
+        LinkKind::Grpc => "grpc+tls",
+        LinkKind::Quic | LinkKind::Udp | LinkKind::UdpRetry => return None,
+    })
+}
+
+fn link(kind: LinkKind, at: SocketAddr, trust: Option<&Trust>, body: Bytes) -> Once {
+    let scheme = if trust.is_some() { "https" } else { "http" };
+    let target = Target::parse(&format!("{scheme}://{at}{ECHO}")).unwrap();
+    let target = trust.map_or(target.clone(), |trust| target.trusting(trust));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let link: Arc<dyn Link> = open(kind, &LinkConfig::new(target), clock).unwrap();
     Box::new(move || {
@@ -194,13 +222,20 @@ struct Addresses {
     hyper: SocketAddr,
     udp: SocketAddr,
     ours: SocketAddr,
+    tls: SocketAddr,
+    lab: Lab,
 }
 
 async fn serve_all() -> Addresses {
     let hyper = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &Token::none()).await.unwrap();
+    let lab = Lab::new("the bench");
+    let own = lab.issue(&["127.0.0.1"], 1, 1);
+    let secure = bind("127.0.0.1:0".parse().unwrap(), &Token::none()).await.unwrap();
     let addresses = Addresses {
+        tls: secure.local_addr().unwrap(),
+        lab,
         hyper: hyper.local_addr().unwrap(),
         udp: udp.local_addr().unwrap(),
         ours: listener.local_addr().unwrap(),
@@ -209,9 +244,11 @@ async fn serve_all() -> Addresses {
     tokio::spawn(serve_udp(udp));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let shutdown = Shutdown::new();
-    let server = Server::new(clock, Token::none(), 1 << 20);
-    let links = server.open(&listener, &shutdown).await.unwrap();
-    tokio::spawn(serve(listener, links.routes, shutdown));
+    let server = || Server::new(Arc::clone(&clock), Token::none(), 1 << 20);
+    let links = server().open(&listener, None, &shutdown).await.unwrap();
+    tokio::spawn(serve(listener, links.routes, shutdown.clone()));
+    let links = server().open(&secure, Some(&own), &shutdown).await.unwrap();
+    tokio::spawn(serve_by(Some(own), secure, links.routes, shutdown));
     addresses
 }
 

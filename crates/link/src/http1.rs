@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::Clock;
 use hopwatch_kit::net::Token;
+use hopwatch_kit::tls::{HTTP1, Stream};
 use hopwatch_model::{ClockId, Failure, Ns};
 use hopwatch_wire::headers;
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST};
@@ -23,7 +24,6 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 
 /// How a link behaves.
 #[derive(Clone, Debug)]
@@ -106,13 +106,13 @@ pub(crate) struct Connection {
 }
 
 /// What reads and writes; gone when the connection has ended, which tells all who wait for it.
-type Driver = Option<Pin<Box<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>>>;
+type Driver = Option<Pin<Box<http1::Connection<TokioIo<Stream>, Full<Bytes>>>>>;
 
 impl Connection {
     pub(crate) async fn open(target: &Target) -> Result<Self, CallError> {
-        let tcp = target.connect().await?;
-        let peer = tcp.peer_addr().map_err(|error| target.unreachable(&error))?;
-        let (sender, driver) = http1::handshake(TokioIo::new(tcp))
+        let stream = target.connect(HTTP1).await?;
+        let peer = stream.peer_addr().map_err(|error| target.unreachable(&error))?;
+        let (sender, driver) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| target.unreachable(&error))?;
         Ok(Self { peer, sender, driver: Some(Box::pin(driver)) })

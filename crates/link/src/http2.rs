@@ -1,4 +1,5 @@
-//! `http2`: HTTP/2 without TLS by prior knowledge (RFC 9113, 3.3), one connection for all requests.
+//! `http2`: HTTP/2 by prior knowledge (RFC 9113, 3.3), or over TLS where the service is asked for by
+//! `https://` (3.2); one connection for all requests.
 
 use crate::call::{Answer, Call, CallError, Link, Reply, Request, in_time};
 use crate::http1::{HttpForm, broken, fixed, read, traceparent};
@@ -11,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::Clock;
 use hopwatch_kit::net::WINDOW;
+use hopwatch_kit::tls::HTTP2;
 use hopwatch_model::Ns;
 use hopwatch_wire::headers;
 use http::header::CONTENT_TYPE;
@@ -29,11 +31,11 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let tcp = target.connect().await?;
+    let stream = target.connect(HTTP2).await?;
     let (sender, driver) = http2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
-        .handshake(TokioIo::new(tcp))
+        .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| target.unreachable(&error))?;
     // How it ended is told to whoever waits for a reply.
@@ -49,7 +51,8 @@ impl<B: Send> Connected for SendRequest<B> {
 
 /// The absolute URI of a path at the target.
 pub(crate) fn uri(target: &Target, path: &str) -> Result<Uri, TargetError> {
-    let uri = Uri::builder().scheme("http").authority(target.authority()).path_and_query(path);
+    let uri =
+        Uri::builder().scheme(target.scheme()).authority(target.authority()).path_and_query(path);
     uri.build().map_err(|error| target.refuse(&error.to_string()))
 }
 

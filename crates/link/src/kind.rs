@@ -33,7 +33,7 @@ pub enum LinkKind {
     Http1,
     /// HTTP/1.1, a connection for each request
     Http1Fresh,
-    /// HTTP/2 by prior knowledge, one connection for all requests
+    /// HTTP/2 by prior knowledge or over TLS, one connection for all requests
     Http2,
     /// WebSocket, connections kept open, a binary message each way
     #[serde(rename = "websocket")]
@@ -79,6 +79,11 @@ impl LinkKind {
     /// Whether requests are plain HTTP, as any service takes them.
     pub const fn is_http(self) -> bool {
         matches!(self, Self::Http1 | Self::Http1Fresh | Self::Http2)
+    }
+
+    /// Whether it can be encrypted, as services are that are asked for by `https://`.
+    pub const fn can_be_secure(self) -> bool {
+        !matches!(self, Self::Udp | Self::UdpRetry)
     }
 }
 
@@ -147,8 +152,9 @@ impl Default for RetryConfig {
 
 /// A link of that kind; nothing is opened yet.
 ///
-/// Fails when the URL, the token or the clock's name can't be put into a request, or when a link
-/// that isn't HTTP is asked for a method or headers of one's own.
+/// Fails when the URL, the token or the clock's name can't be put into a request, when a link that
+/// isn't HTTP is asked for a method or headers of one's own, and for UDP to a service that is asked for
+/// by TLS.
 pub fn open(
     kind: LinkKind,
     config: &LinkConfig,
@@ -162,6 +168,13 @@ pub fn open(
     if !kind.is_http() && config.form != HttpForm::default() {
         let why = format!(
             "a method and headers of your own go over http1, http1-fresh and http2 only, not {kind}"
+        );
+        return Err(config.target.refuse(&why));
+    }
+    if !kind.can_be_secure() && config.target.is_secure() {
+        let why = format!(
+            "the link {kind} would send token and messages unencrypted: use another one, or an \
+             http:// URL"
         );
         return Err(config.target.refuse(&why));
     }

@@ -89,8 +89,10 @@ impl Offers {
         }
         match connection.answer(question, LONGEST).await? {
             Answered::Unsent(_, error) => Err(broken(&error)),
-            Answered::Whole(parts, _) if !parts.status.is_success() => {
-                Err(none(parts.status.as_str()))
+            Answered::Whole(parts, body) if !parts.status.is_success() => {
+                let said = String::from_utf8_lossy(&body[..body.len().min(120)]).trim().to_owned();
+                let said = if said.is_empty() { said } else { format!(" {said:?}") };
+                Err(none(&format!("{}{said}", parts.status.as_str())))
             }
             Answered::Whole(_, body) => {
                 let ports: Ports = serde_json::from_slice(&body)

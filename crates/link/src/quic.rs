@@ -1,8 +1,10 @@
 //! `quic`: an [envelope](hopwatch_wire::envelope) each way on a stream of its own, all requests
 //! on one connection (RFC 9000).
 //!
-//! QUIC has no form without TLS, and our services make themselves a certificate when they start.
-//! Any is accepted: the link is encrypted, but proves nothing about who answers, like plain HTTP.
+//! QUIC has no form without TLS. A service that is asked for by `https://` must show a certificate
+//! for its name as over TCP. Without one of their own, our services make themselves one when they
+//! start, and by `http://` any is accepted: the link is encrypted then, but proves nothing about who
+//! answers, like plain HTTP.
 
 use crate::asking::{Asking, frame, judge};
 use crate::call::{Call, CallError, Link, Reply, Request, in_time};
@@ -10,7 +12,7 @@ use crate::kind::LinkConfig;
 use crate::offers::Offers;
 use crate::progress::Progress;
 use crate::shared::{Connected, Shared};
-use crate::target::TargetError;
+use crate::target::{Target, TargetError};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -43,6 +45,8 @@ pub(crate) struct Quic {
     offers: Offers,
     asking: Asking,
     config: ClientConfig,
+    /// What the certificate must be for.
+    name: String,
     max_reply_bytes: usize,
     clock: Arc<dyn Clock>,
     shared: Shared<Connection>,
@@ -62,7 +66,9 @@ impl Quic {
         Ok(Self {
             offers: Offers::new(target, "quic", |ports| ports.quic),
             asking: Asking::new(config, &*clock),
-            config: client_config().map_err(|error| target.refuse(&error))?,
+            config: client_config(target).map_err(|error| target.refuse(&error))?,
+            // Any name will do where any certificate does.
+            name: target.trust().map_or("hopwatch", |_| &target.host).to_owned(),
             max_reply_bytes: config.max_reply_bytes,
             clock,
             shared: Shared::new(config.max_idle),
@@ -92,7 +98,7 @@ impl Quic {
         };
         let endpoint = Endpoint::client(own).map_err(|error| unreachable(&error))?;
         let connecting = endpoint
-            .connect_with(self.config.clone(), at, "hopwatch")
+            .connect_with(self.config.clone(), at, &self.name)
             .map_err(|error| unreachable(&error))?;
         let connected = tokio::time::timeout(HANDSHAKE, connecting).await;
         let connected = connected.map_err(|_| unreachable(&"no answer within 5 s"))?;
@@ -151,15 +157,11 @@ fn broken(error: &ConnectionError) -> CallError {
     CallError::new(Failure::Broken, format!("the connection broke: {error}"))
 }
 
-fn client_config() -> Result<ClientConfig, String> {
-    let provider = Arc::new(crypto::ring::default_provider());
-    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(|error| error.to_string())?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+fn client_config(target: &Target) -> Result<ClientConfig, String> {
+    let tls = match target.trust() {
+        Some(trust) => trust.client(PROTOCOL)?,
+        None => trusting_anybody().map_err(|error| error.to_string())?,
+    };
     let tls = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
     let mut config = ClientConfig::new(Arc::new(tls));
     let mut transport = TransportConfig::default();
@@ -167,6 +169,17 @@ fn client_config() -> Result<ClientConfig, String> {
     transport.stream_receive_window(VarInt::from_u32(WINDOW));
     config.transport_config(Arc::new(transport));
     Ok(config)
+}
+
+fn trusting_anybody() -> Result<rustls::ClientConfig, rustls::Error> {
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    Ok(tls)
 }
 
 /// Accepts any certificate: it was made by whoever answers.

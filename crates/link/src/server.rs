@@ -22,6 +22,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hopwatch_kit::app::{App, Direct};
 use hopwatch_kit::net::{DRAIN, Token};
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_model::{Ns, TraceId};
 use hopwatch_wire::envelope::{ReplyHead, RequestHead, RequestId};
@@ -155,22 +156,39 @@ impl Server {
     }
 
     /// All links at the listener's address: those over TCP are the routes for it, UDP (at the
-    /// same port if it is free) and QUIC are open already, until the shutdown begins.
-    pub async fn open(self, listener: &TcpListener, shutdown: &Shutdown) -> anyhow::Result<Opened> {
+    /// same port if it is free) and QUIC are open already, until the shutdown begins. With a
+    /// certificate, QUIC shows it, and there is no UDP: it would carry token and messages
+    /// unencrypted.
+    pub async fn open(
+        self,
+        listener: &TcpListener,
+        tls: Option<&ServerTls>,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Opened> {
         let core = Arc::new(self.core);
         let address = listener.local_addr().context("failed to ask for the own address")?;
-        let socket = udp::bind(address)
-            .await
-            .with_context(|| format!("failed to open a UDP socket at {}", address.ip()))?;
-        let quic = quic::bind(SocketAddr::new(address.ip(), 0))
+        let socket = if tls.is_some() {
+            None
+        } else {
+            let bound = udp::bind(address).await;
+            let ip = address.ip();
+            Some(bound.with_context(|| format!("failed to open a UDP socket at {ip}"))?)
+        };
+        let quic = quic::bind(SocketAddr::new(address.ip(), 0), tls)
             .with_context(|| format!("failed to listen for QUIC at {}", address.ip()))?;
         let port = |address: std::io::Result<SocketAddr>| address.map(|address| address.port());
         let ports = Ports {
-            udp: Some(port(socket.local_addr()).context("failed to ask for the UDP port")?),
+            udp: socket
+                .as_ref()
+                .map(|socket| port(socket.local_addr()))
+                .transpose()
+                .context("failed to ask for the UDP port")?,
             quic: Some(port(quic.local_addr()).context("failed to ask for the QUIC port")?),
         };
         let tasks = TaskTracker::new();
-        tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
+        if let Some(socket) = socket {
+            tasks.spawn(udp::serve(Arc::clone(&core), socket, shutdown.clone(), tasks.clone()));
+        }
         tasks.spawn(quic::serve(Arc::clone(&core), quic, shutdown.clone()));
         let routes = routes(&core, ports, shutdown);
         let routes = App::with(Arc::<Core>::clone(&core), routes);

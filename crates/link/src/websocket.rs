@@ -14,11 +14,11 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use hopwatch_kit::Clock;
 use hopwatch_kit::net::Token;
+use hopwatch_kit::tls::{HTTP1, Stream};
 use hopwatch_model::{Failure, Ns};
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, RequestId};
 use http::Uri;
 use std::sync::Arc;
-use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::error::Error;
@@ -33,7 +33,7 @@ pub(crate) const LEAVING: &str = "the service stops";
 /// Room for what is read and written at once; larger messages take several turns.
 const BUFFER: usize = 16 << 10;
 
-type Socket = WebSocketStream<TcpStream>;
+type Socket = WebSocketStream<Stream>;
 
 /// A link over WebSocket.
 pub(crate) struct WebSocket {
@@ -57,7 +57,8 @@ enum NoReply {
 impl WebSocket {
     pub(crate) fn new(config: &LinkConfig, clock: Arc<dyn Clock>) -> Result<Self, TargetError> {
         let target = config.target.clone();
-        let uri = Uri::builder().scheme("ws").authority(target.authority()).path_and_query(PATH);
+        let scheme = if target.is_secure() { "wss" } else { "ws" };
+        let uri = Uri::builder().scheme(scheme).authority(target.authority()).path_and_query(PATH);
         Ok(Self {
             uri: uri.build().map_err(|error| target.refuse(&error.to_string()))?,
             target,
@@ -70,7 +71,7 @@ impl WebSocket {
     }
 
     async fn connect(&self) -> Result<Socket, CallError> {
-        let tcp = self.target.connect().await?;
+        let stream = self.target.connect(HTTP1).await?;
         let limit = self.max_reply_bytes.saturating_add(LONGEST_HEAD + 8);
         let mut config = WebSocketConfig::default();
         config.read_buffer_size = BUFFER;
@@ -81,7 +82,8 @@ impl WebSocket {
         if let Some(authorization) = self.token.authorization() {
             request = request.with_header("authorization", authorization);
         }
-        let opened = tokio_tungstenite::client_async_with_config(request, tcp, Some(config)).await;
+        let opened =
+            tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
         opened.map(|(socket, _)| socket).map_err(|error| match error {
             Error::Http(reply) => {
                 let (at, status) = (self.target.authority(), reply.status().as_u16());
@@ -90,7 +92,10 @@ impl WebSocket {
                     let failure = Failure::Refused;
                     return CallError { failure, detail, status: Some(status) };
                 }
-                let detail = format!("{at} offers no websocket link (GET {PATH}: {status})");
+                let body = reply.body().as_deref().unwrap_or_default();
+                let said = String::from_utf8_lossy(&body[..body.len().min(120)]).trim().to_owned();
+                let said = if said.is_empty() { said } else { format!(" {said:?}") };
+                let detail = format!("{at} offers no websocket link (GET {PATH}: {status}{said})");
                 CallError::new(Failure::Unreachable, detail)
             }
             error => self.target.unreachable(&error),

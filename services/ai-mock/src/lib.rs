@@ -14,6 +14,7 @@ use hopwatch_kit::controls::{self, NotSet};
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
 use hopwatch_kit::timer::PreciseTimer;
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{Handler, Inbound, Outbound, Server};
 use hopwatch_wire::controls::AiSettings;
@@ -46,6 +47,11 @@ hopwatch_kit::config! {
     pub struct Config, Flags {
         /// Address to listen on
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 5000)),
+        /// Certificate to serve by TLS with, and those between it and its CA: a PEM file; empty: no
+        /// TLS
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
         /// Model time in ms; the median when --sigma is not 0
         model_ms: f64 = 1000.0,
         /// Spread of a lognormal model time: the standard deviation of its logarithm; 0 is fixed
@@ -79,6 +85,7 @@ struct Ai {
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(config.concurrency > 0, Refused("concurrency must be at least 1".to_owned()));
     let model = Model::new(config.model_ms, config.sigma, config.failure_rate, config.seed)?;
+    let tls = ServerTls::load(&config.tls_cert, &config.tls_key)?;
     let token = Token::from_environment()?;
     let listener = net::bind(config.listen, &token).await?;
     let ai = Arc::new(Ai {
@@ -95,7 +102,8 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let settings = Arc::new(Settings(Arc::clone(&ai)));
     let settings = controls::settings(settings, token.clone(), origins.clone());
     let server = Server::new(clock, token, ai.config.max_body_bytes);
-    let links = server.answer(PATH, Service(Arc::clone(&ai))).open(&listener, &shutdown).await?;
+    let server = server.answer(PATH, Service(Arc::clone(&ai)));
+    let links = server.open(&listener, tls.as_ref(), &shutdown).await?;
     net::announce("ai-mock", &listener)?;
     let (ignored, ending) = (links.ignored(), links.ending());
     let health = net::healthz("ai-mock", move || {
@@ -106,7 +114,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         })
     });
     let app = links.routes.merge(settings).merge(health).listing(origins);
-    let serving = net::serve(listener, app, shutdown);
+    let serving = net::serve_by(tls, listener, app, shutdown);
     tokio::join!(serving, ending).0
 }
 

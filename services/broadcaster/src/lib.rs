@@ -21,6 +21,7 @@ use clients::Clients;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
+use hopwatch_kit::tls::{ServerTls, Trust};
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
     Handler, Http1, Http1Config, Inbound, Outbound, RecordSender, RecordSenderConfig, Server,
@@ -59,6 +60,13 @@ hopwatch_kit::config! {
     pub struct Config, Flags {
         /// Address to listen on
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8001)),
+        /// Certificate to serve by TLS with, and those between it and its CA: a PEM file; empty: no
+        /// TLS
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
+        /// CA of the services that are asked for by https://: a PEM file; empty: the system's CAs
+        tls_ca: String = String::new(),
         /// Where records go; empty: nowhere
         collector_url: String = "http://127.0.0.1:8002/v1/records".to_owned(),
         /// Messages that a client may fall behind before it loses the oldest ones
@@ -149,6 +157,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         Refused(format!("client_queue must lie between 1 and {}", 1 << 20))
     );
     let clock = SystemClock::default();
+    let tls = ServerTls::load(&config.tls_cert, &config.tls_key)?;
     let token = Token::from_environment()?;
     // Records outlive the clients' connections, whose last stamps they carry.
     let records_end = Shutdown::new();
@@ -179,7 +188,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let reporting = tokio::spawn(report_counters(Arc::clone(&shared), counting_end.clone()));
     let server = Server::new(Arc::new(clock), token, shared.config.max_body_bytes)
         .answer(PATH, HandOver(Arc::clone(&shared)));
-    let links = server.open(&listener, &shutdown).await?;
+    let links = server.open(&listener, tls.as_ref(), &shutdown).await?;
     net::announce("broadcaster", &listener)?;
     let (ignored, ending) = (links.ignored(), links.ending());
     let status = Arc::clone(&shared);
@@ -195,7 +204,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         .with_state(Arc::clone(&shared))
         .layer(middleware::from_fn(move |request, next| guard.clone().guard(request, next)));
     let app = links.routes.merge(sockets).merge(counts).merge(health).listing(listed);
-    let (served, ()) = tokio::join!(net::serve(listener, app, shutdown), ending);
+    let (served, ()) = tokio::join!(net::serve_by(tls, listener, app, shutdown), ending);
     pages.end().await;
     counting_end.begin();
     let _reported = reporting.await;
@@ -217,6 +226,7 @@ fn start_records(
     }
     let target =
         Target::parse(&config.collector_url).map_err(|error| Refused(error.to_string()))?;
+    let target = target.trusting(&Trust::load(&config.tls_ca)?);
     let link = Http1Config { token: token.clone(), ..Http1Config::new(target) };
     let link = Http1::new(link, Arc::new(clock.clone()))?;
     let source = format!("broadcaster-{}", uuid::Uuid::new_v4());

@@ -39,6 +39,7 @@ use hopwatch_kit::app::App;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, AllowedOrigins, Token};
 use hopwatch_kit::service::Identity;
+use hopwatch_kit::tls::ServerTls;
 use keeper::Keeper;
 use run::Run;
 use serde_json::json;
@@ -69,6 +70,11 @@ hopwatch_kit::config! {
     pub struct Config, Flags {
         /// Address to listen on
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8002)),
+        /// Certificate to serve by TLS with, and those between it and its CA: a PEM file; empty: no
+        /// TLS
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
         /// Messages of a lane that are kept in memory, the newest ones; the ledger counts all
         keep_messages: usize = 50_000,
         /// SQLite file for all records, made if it isn't there; without it they are in memory only
@@ -153,6 +159,7 @@ pub async fn run(mut config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     ensure!(config.window > 0, Refused("window must be at least 1".to_owned()));
     ensure!(config.archive_records > 0, Refused("archive_records must be at least 1".to_owned()));
     let budget = config.budget()?;
+    let tls = ServerTls::load(&config.tls_cert, &config.tls_key)?;
     let token = Token::from_environment()?;
     let listener = net::bind(config.listen, &token).await?;
     let run = Run::begin(&mut config, &budget)?;
@@ -201,7 +208,7 @@ pub async fn run(mut config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
         json!({ "records": status.records, "lanes": status.lanes.len() })
     });
     let app = App::from(guarded.merge(open).merge(health)).listing(listed);
-    let served = net::serve(listener, app, shutdown).await;
+    let served = net::serve_by(tls, listener, app, shutdown).await;
     let closed = Arc::clone(&ending);
     tokio::task::spawn_blocking(move || closed.keeper.as_ref().map(Keeper::close)).await?;
     if let Some(run) = run {

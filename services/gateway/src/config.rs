@@ -90,6 +90,13 @@ hopwatch_kit::config! {
         ]
         /// Address to listen on (health only)
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8000)),
+        /// Certificate to serve by TLS with, and those between it and its CA: a PEM file; empty: no
+        /// TLS
+        tls_cert: String = String::new(),
+        /// Its private key: a PEM file
+        tls_key: String = String::new(),
+        /// CA of the services that are asked for by https://: a PEM file; empty: the system's CAs
+        tls_ca: String = String::new(),
         /// ROS topic; of hopwatch_msgs/msg/RobotMessage, unless a file says otherwise
         /// ([gateway.topics."/T"])
         topic: String = "/robot_messages".to_owned(),
@@ -146,6 +153,7 @@ hopwatch_kit::config! {
         /// Shadow probes a second, of all links and services together; 0: none
         probes_hz: f64 = 0.0,
         /// Links that are probed beside the first lane's, with commas between; empty: all
+        /// (behind https:// all but UDP)
         probe_links: String = String::new(),
         /// Longest reply that is read, in bytes
         max_reply_bytes: usize = 16 << 20,
@@ -264,7 +272,8 @@ impl Config {
         own.map_or_else(|| ROBOT_MESSAGE.to_owned(), |own| own.message_type.clone())
     }
 
-    /// The links that are probed: the current one among them, each once.
+    /// The links that are probed: the current one among them, each once. Where all are and a service
+    /// is asked for by TLS, those that can't be encrypted are left out.
     pub(crate) fn probe_links(&self, current: LinkKind) -> Result<Vec<LinkKind>, Refused> {
         let names = self.probe_links.split(',').map(str::trim).filter(|name| !name.is_empty());
         let mut kinds = names
@@ -275,7 +284,11 @@ impl Config {
             })
             .collect::<Result<Vec<_>, _>>()?;
         if kinds.is_empty() {
+            let secure = [&self.ai_url, &self.web_url].iter().any(|url| {
+                hopwatch_link::Target::parse(url).is_ok_and(|target| target.is_secure())
+            });
             kinds = LinkKind::value_variants().to_vec();
+            kinds.retain(|kind| !secure || kind.can_be_secure());
         }
         kinds.push(current);
         let mut once = Vec::new();

@@ -36,6 +36,7 @@ use forms::TopicForm;
 use hopwatch_kit::config::Refused;
 use hopwatch_kit::net::{self, Token};
 use hopwatch_kit::service::Identity;
+use hopwatch_kit::tls::{ServerTls, Trust};
 use hopwatch_kit::{Clock, Shutdown, SystemClock};
 use hopwatch_link::{
     Http1, Http1Config, HttpForm, Link, LinkKind, Peer, RecordSender, RecordSenderConfig, Target,
@@ -63,6 +64,8 @@ pub const IDENTITY: Identity = Identity {
 /// Serves until the shutdown begins, or ROS fails.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     config.check()?;
+    let tls = ServerTls::load(&config.tls_cert, &config.tls_key)?;
+    let trust = Trust::load(&config.tls_ca)?;
     let token = Token::from_environment()?;
     let clock = Arc::new(SystemClock::default());
     let peers = Peer::parse_all(&config.clock_peers)
@@ -74,7 +77,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let records_end = Shutdown::new();
     let source_id = format!("gateway-{}", uuid::Uuid::new_v4());
     let (records, sending) = RecordSender::start(
-        to_collector(&config, &token, &any_clock)?,
+        to_collector(&config, &trust, &token, &any_clock)?,
         RecordSenderConfig::new(source_id),
         records_end.clone(),
     );
@@ -82,8 +85,10 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
     let mut pipelines = Vec::new();
     let bodies: Arc<Bodies> = Arc::default();
     let current = lanes.first().map_or(config.link, |lane| lane.link);
-    let prober = prober(&config, current, &token, &any_clock, Arc::clone(&bodies), &records)?;
-    let open = |lane: Lane| Ok((links(&config, lane.link, None, &token, &any_clock)?, lane));
+    let prober =
+        prober(&config, current, &trust, &token, &any_clock, Arc::clone(&bodies), &records)?;
+    let open =
+        |lane: Lane| Ok((links(&config, lane.link, None, &trust, &token, &any_clock)?, lane));
     let opened = lanes.into_iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let each = opened.iter().flat_map(|(links, _)| [("AI", &*links.ai), ("web", &*links.web)]);
     links::warm(each, &shutdown).await;
@@ -117,7 +122,7 @@ pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
 
     let health_end = Shutdown::new();
     let serving =
-        tokio::spawn(net::serve(listener, health(&source, recording), health_end.clone()));
+        tokio::spawn(net::serve_by(tls, listener, health(&source, recording), health_end.clone()));
     let counting_end = Shutdown::new();
     let reporting = tokio::spawn(report_counters(Arc::clone(&source), counting_end.clone()));
     let watching_end = Shutdown::new();
@@ -199,11 +204,16 @@ fn links(
     config: &Config,
     kind: LinkKind,
     path: Option<&str>,
+    trust: &Trust,
     token: &Token,
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Links> {
     let open = |url: &str, token: &Token, form: HttpForm| {
-        links::open(kind, url, path, token, config.max_reply_bytes, form, clock)
+        links::open(kind, url, path, trust, clock, |link| {
+            link.max_reply_bytes = config.max_reply_bytes;
+            link.token = token.clone();
+            link.form = form;
+        })
     };
     let environment = |name: &str| std::env::var(name).ok();
     // Echo handlers are ours, and take what they get.
@@ -215,9 +225,15 @@ fn links(
     Ok(Links { ai: told_time::told_time(ai, &config.ai), web })
 }
 
-fn to_collector(config: &Config, token: &Token, clock: &Arc<dyn Clock>) -> anyhow::Result<Http1> {
+fn to_collector(
+    config: &Config,
+    trust: &Trust,
+    token: &Token,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<Http1> {
     let target =
         Target::parse(&config.collector_url).map_err(|error| Refused(error.to_string()))?;
+    let target = target.trusting(trust);
     let max_reply_bytes = config.max_reply_bytes;
     let link = Http1Config { max_reply_bytes, token: token.clone(), ..Http1Config::new(target) };
     Ok(Http1::new(link, Arc::clone(clock))?)
@@ -227,6 +243,7 @@ fn to_collector(config: &Config, token: &Token, clock: &Arc<dyn Clock>) -> anyho
 fn prober(
     config: &Config,
     current: LinkKind,
+    trust: &Trust,
     token: &Token,
     clock: &Arc<dyn Clock>,
     bodies: Arc<Bodies>,
@@ -238,7 +255,8 @@ fn prober(
     let mut probed = Vec::new();
     for kind in config.probe_links(current)? {
         let is_current = kind == current;
-        let Links { ai, web } = links(config, kind, Some(hopwatch_link::ECHO), token, clock)?;
+        let Links { ai, web } =
+            links(config, kind, Some(hopwatch_link::ECHO), trust, token, clock)?;
         // Nobody else's service has an echo handler.
         if config.ai_gets_token {
             probed.push(Probed { kind, stage: Stage::Ai, link: ai, is_current });

@@ -1,30 +1,29 @@
 //! The links to the services.
 
 use hopwatch_kit::config::Refused;
-use hopwatch_kit::net::Token;
+use hopwatch_kit::tls::Trust;
 use hopwatch_kit::{Clock, Shutdown};
-use hopwatch_link::{HttpForm, Link, LinkConfig, LinkKind, Target};
+use hopwatch_link::{Link, LinkConfig, LinkKind, Target};
 use std::sync::Arc;
 
-/// A link of this kind to the service at `url`, or to `path` there, which is shown `token` and gets
-/// requests of this form. Replies beyond `max_reply_bytes` are refused. Fails on a URL that names no
-/// service, and on a form that this kind can't have.
+/// A link of this kind to the service at `url`, or to `path` there, believed by `trust` where it is
+/// asked for by TLS; `dress` completes its configuration. Fails on a URL that names no service, and on
+/// a form that this kind can't have.
 pub(crate) fn open(
     kind: LinkKind,
     url: &str,
     path: Option<&str>,
-    token: &Token,
-    max_reply_bytes: usize,
-    form: HttpForm,
+    trust: &Trust,
     clock: &Arc<dyn Clock>,
+    dress: impl FnOnce(&mut LinkConfig),
 ) -> anyhow::Result<Arc<dyn Link>> {
     let target = Target::parse(url).map_err(|error| Refused(error.to_string()))?;
     let target = match path {
         Some(path) => target.at(path),
         None => target,
     };
-    let config =
-        LinkConfig { max_reply_bytes, form, token: token.clone(), ..LinkConfig::new(target) };
+    let mut config = LinkConfig::new(target.trusting(trust));
+    dress(&mut config);
     let link = hopwatch_link::open(kind, &config, Arc::clone(clock));
     Ok(link.map_err(|error| Refused(error.to_string()))?)
 }

@@ -12,7 +12,7 @@ async fn probed(end: &Shutdown) -> Vec<Probed> {
     let listener = net::bind("127.0.0.1:0".parse().unwrap(), &Token::none()).await.unwrap();
     let url = format!("http://{}{ECHO}", listener.local_addr().unwrap());
     let server = Server::new(Arc::clone(&clock), Token::none(), 1 << 20);
-    let routes = server.open(&listener, end).await.unwrap().routes;
+    let routes = server.open(&listener, None, end).await.unwrap().routes;
     tokio::spawn(net::serve(listener, routes, end.clone()));
     let link = |kind| {
         let max_idle = Duration::from_millis(250);

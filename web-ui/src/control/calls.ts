@@ -12,9 +12,10 @@ export const isLocked = computed(
   () => (config.value?.controls.token_needed ?? false) && token.value === null,
 );
 
-/** The address of a path at one of the host's ports. */
+/** The address of a path at one of the host's ports, by TLS where the page came by it. */
 export function address(port: number, path: string): string {
-  return `http://${location.hostname}:${port}${path}`;
+  const scheme = location.protocol === "https:" ? "https" : "http";
+  return `${scheme}://${location.hostname}:${port}${path}`;
 }
 
 /** A call of one of them. */

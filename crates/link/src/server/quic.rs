@@ -6,6 +6,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::net::{DRAIN, STREAMS, WINDOW};
+use hopwatch_kit::tls::ServerTls;
 use hopwatch_wire::envelope::{Envelope, LONGEST_HEAD, PREFIX, RequestHead, RequestId};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::rustls;
@@ -30,17 +31,13 @@ const UNREAD: u32 = 64 << 20;
 const ENOUGH: VarInt = VarInt::from_u32(1);
 const STOPPING: VarInt = VarInt::from_u32(0);
 
-/// Opens a socket with a certificate that is made now, and that proves nothing.
-pub(super) fn bind(address: SocketAddr) -> anyhow::Result<Endpoint> {
-    let made = rcgen::generate_simple_self_signed(["hopwatch".to_owned()])
-        .context("failed to make a certificate")?;
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.into()], key)?;
-    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+/// Opens a socket with the service's certificate; without one, with one that is made now, and that
+/// proves nothing.
+pub(super) fn bind(address: SocketAddr, own: Option<&ServerTls>) -> anyhow::Result<Endpoint> {
+    let tls = match own {
+        Some(own) => own.config(PROTOCOL)?,
+        None => self_made()?,
+    };
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     let mut transport = TransportConfig::default();
     transport.max_concurrent_bidi_streams(VarInt::from_u32(STREAMS));
@@ -50,6 +47,19 @@ pub(super) fn bind(address: SocketAddr) -> anyhow::Result<Endpoint> {
     transport.datagram_receive_buffer_size(None);
     config.transport_config(Arc::new(transport));
     Ok(Endpoint::server(config, address)?)
+}
+
+fn self_made() -> anyhow::Result<rustls::ServerConfig> {
+    let made = rcgen::generate_simple_self_signed(["hopwatch".to_owned()])
+        .context("failed to make a certificate")?;
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.into()], key)?;
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    Ok(tls)
 }
 
 /// Serves until the shutdown begins, then lets requests under way end.

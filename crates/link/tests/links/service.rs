@@ -153,7 +153,7 @@ impl Service {
             server = server.answer(path, Path { does, seen: Arc::clone(&seen) });
         }
         let shutdown = Shutdown::new();
-        let links = server.open(&listener, &shutdown).await.unwrap();
+        let links = server.open(&listener, None, &shutdown).await.unwrap();
         let (ignored, ending) = (Box::new(links.ignored()), links.ending());
         let stop = shutdown.clone();
         let serving = tokio::spawn(async move {
