@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Doctor(Box<Doctor>),
     /// Print a script that lets a shell complete words
     Completions(Completions),
-    /// Print the manual page, for man
+    /// Print a manual page, for man
     Man(Man),
 }
 
@@ -65,7 +65,10 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 #[command(after_help = help::MAN)]
-pub(crate) struct Man {}
+pub(crate) struct Man {
+    /// One of the commands; without it, the page of hopwatch itself
+    pub(crate) command: Option<String>,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = help::RESPOND)]

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             Command::Report(report) => report::command(&report),
             Command::Doctor(doctor) => doctor::run(*doctor).await,
             Command::Completions(of) => shell::completions(&of),
-            Command::Man(_) => shell::manual(),
+            Command::Man(of) => shell::manual(&of),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

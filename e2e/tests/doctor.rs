@@ -378,6 +378,12 @@ fn shells_and_man_get_the_whole_command_line() {
     world.bare("completions tcl").end().has_code(2).says(&["tcl", "bash"]);
     let ended = world.bare("man").end();
     ended.has_code(0);
-    assert!(ended.stdout.contains(".TH hopwatch") && ended.stdout.contains("doctor"));
+    assert!(ended.stdout.contains(".TH hopwatch 1") && ended.stdout.contains("doctor"));
+    let ended = world.bare("man doctor").end();
+    ended.has_code(0);
+    for word in [".TH hopwatch-doctor 1", "Exit codes: 0 no problem"] {
+        assert!(ended.stdout.contains(word), "no {word:?} in {}", ended.stdout);
+    }
+    world.bare("man fly").end().has_code(2).says(&["fly", "hopwatch --help"]);
     world.is_empty_now();
 }
