@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Doctor(Box<Doctor>),
     /// Print a script that lets a shell complete words
     Completions(Completions),
-    /// Print the manual page, for man
+    /// Print a manual page, for man
     Man(Man),
     /// Ask a service whether it is well, for health checks of containers: 0 when it is
     #[command(hide = true)]
@@ -105,7 +105,10 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 #[command(after_help = help::MAN)]
-pub(crate) struct Man {}
+pub(crate) struct Man {
+    /// One of the commands; without it, the page of hopwatch itself
+    pub(crate) command: Option<String>,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = help::RESPOND)]

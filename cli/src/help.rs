@@ -105,7 +105,8 @@ See also: hopwatch man --help";
 /// Of `man`.
 pub(crate) const MAN: &str = "\
 Examples:
-  hopwatch man > ~/.local/share/man/man1/hopwatch.1      then: man hopwatch
+  hopwatch man > ~/.local/share/man/man1/hopwatch.1           then: man hopwatch
+  hopwatch man run > ~/.local/share/man/man1/hopwatch-run.1   then: man hopwatch-run
 
 See also: hopwatch completions --help";
 

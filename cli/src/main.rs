@@ -62,8 +62,8 @@ fn main() -> ExitCode {
             Command::Token(token) => token::command(&token),
             Command::Doctor(doctor) => doctor::run(*doctor).await,
             Command::Completions(of) => shell::completions(&of),
-            Command::Man(_) => shell::manual(),
             Command::Certificates(wanted) => certificates::run(&wanted),
+            Command::Man(of) => shell::manual(&of),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -1,9 +1,9 @@
 //! `hopwatch completions` and `hopwatch man`: the command line for shells and for `man`.
 
-use crate::args::{Cli, Completions};
+use crate::args::{Cli, Completions, Man, Usage};
 use crate::report::print;
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::CommandFactory;
 use hopwatch_kit::service::exit;
 
 /// Prints a script that completes words of `hopwatch`.
@@ -14,24 +14,21 @@ pub(crate) fn completions(of: &Completions) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-/// Prints one manual page of all commands, in roff.
-pub(crate) fn manual() -> anyhow::Result<u8> {
+/// Prints a manual page, in roff: that of `hopwatch`, or of one of its commands.
+pub(crate) fn manual(of: &Man) -> anyhow::Result<u8> {
     let mut cli = Cli::command();
     cli.build();
+    let command = match &of.command {
+        None => cli,
+        Some(name) => {
+            let found = cli.find_subcommand(name).cloned();
+            found.ok_or_else(|| {
+                Usage(format!("hopwatch has no command {name:?} (hopwatch --help)"))
+            })?
+        }
+    };
     let mut page = Vec::new();
-    of_command(&cli, &mut page).context("failed to write the manual")?;
+    clap_mangen::Man::new(command).render(&mut page).context("failed to write the manual")?;
     print(|out| std::io::Write::write_all(out, &page))?;
     Ok(exit::OK)
-}
-
-fn of_command(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
-    let of_all = clap_mangen::Man::new(command.clone());
-    of_all.render(page)?;
-    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
-        let of_one = clap_mangen::Man::new(command.clone());
-        of_one.render_synopsis_section(page)?;
-        of_one.render_description_section(page)?;
-        of_one.render_options_section(page)?;
-    }
-    Ok(())
 }
