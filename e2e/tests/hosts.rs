@@ -223,7 +223,7 @@ fn four_hosts_with_tls_and_a_token_give_one_report() {
     assert_eq!(lane["spans"]["pipeline"]["exact"], true);
     // From the robot to the page, across three clocks.
     let glass = ended.glass();
-    let whole = glass.iter().filter(|row| row.maybe("glass_ns").is_some()).count();
+    let whole = glass.iter().filter(|row| row.maybe("glass_lo_ns").is_some()).count();
     assert!(whole >= 90, "{whole} of {} messages have a way to the page: {lane}", glass.len());
     let clocks = json["clocks"].as_array().unwrap();
     let ahead = clocks.iter().filter(|clock| {
