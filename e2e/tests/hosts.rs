@@ -316,7 +316,8 @@ fn the_examples_are_taken_by_their_programs() {
             let given = std::fs::read_to_string(&file).unwrap();
             let listens = given.lines().filter_map(|line| line.strip_prefix("listen = "));
             let addresses = listens.filter_map(|told| told.split('"').nth(1));
-            let taken = addresses.filter(|address| ended.stdout.contains(address));
+            let taken = addresses
+                .filter(|address| ended.stdout.contains(&format!("\"listen\": \"{address}\"")));
             assert!(taken.count() == 1 || *program == "hopwatch-robot-sim", "{}", ended.stdout);
         }
     }
