@@ -167,13 +167,12 @@ impl Server {
     ) -> anyhow::Result<Opened> {
         let core = Arc::new(self.core);
         let address = listener.local_addr().context("failed to ask for the own address")?;
-        let socket = match tls {
-            Some(_) => None,
-            None => {
-                let bound = udp::bind(address).await;
-                let ip = address.ip();
-                Some(bound.with_context(|| format!("failed to open a UDP socket at {ip}"))?)
-            }
+        let socket = if tls.is_some() {
+            None
+        } else {
+            let bound = udp::bind(address).await;
+            let ip = address.ip();
+            Some(bound.with_context(|| format!("failed to open a UDP socket at {ip}"))?)
         };
         let quic = quic::bind(SocketAddr::new(address.ip(), 0), tls)
             .with_context(|| format!("failed to listen for QUIC at {}", address.ip()))?;
