@@ -118,9 +118,9 @@ fn authority(folder: &Path) -> anyhow::Result<Authority> {
 fn ca_params(key: &KeyPair) -> CertificateParams {
     let mut params = CertificateParams::default();
     let id = params.key_identifier(key);
-    let id: String = id.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let id = id.first_chunk().map_or(0, |first| u32::from_be_bytes(*first));
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, format!("Hopwatch lab CA {id}"));
+    params.distinguished_name.push(DnType::CommonName, format!("Hopwatch lab CA {id:08x}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     valid_for(&mut params, CA_DAYS);
