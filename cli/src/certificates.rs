@@ -118,7 +118,7 @@ fn authority(folder: &Path) -> anyhow::Result<Authority> {
 fn ca_params(key: &KeyPair) -> CertificateParams {
     let mut params = CertificateParams::default();
     let id = params.key_identifier(key);
-    let id = id.iter().take(4).fold(0_u32, |id, byte| (id << 8) | u32::from(*byte));
+    let id = id.first_chunk().map_or(0, |first| u32::from_be_bytes(*first));
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, format!("Hopwatch lab CA {id:08x}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
