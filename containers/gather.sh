@@ -32,8 +32,8 @@ gather_slim() {
 gather_ros() {
     put hopwatch-gateway
     put hopwatch-robot-sim
-    mkdir -p "$tree/opt/hopwatch"
-    cp -r "$messages" "$tree/opt/hopwatch/msgs"
+    mkdir -p "$tree/opt/hopwatch/msgs"
+    cp -r "$messages/." "$tree/opt/hopwatch/msgs"
 }
 
 mkdir -p "$tree"

@@ -13,15 +13,11 @@ cannot() {
 
 # Decides, before anything is changed.
 choose_engine() {
-    if docker info >/dev/null 2>&1; then
-        return
-    fi
-    [[ $EUID -eq 0 ]] || cannot 'no Docker engine answers, and only root can start one'
-    if ! command -v dockerd >/dev/null; then
-        command -v apt-get >/dev/null || cannot 'no Docker engine is installed, and there is no apt-get'
-    fi
-    local mounts=/proc/self/mounts
-    grep -q ' /sys/fs/cgroup' "$mounts" || cannot 'there are no control groups'
+    [[ $EUID -eq 0 ]] || cannot 'only root can start an engine, and end a process in a container'
+    ! docker info >/dev/null 2>&1 || return 0
+    command -v dockerd >/dev/null || command -v apt-get >/dev/null ||
+        cannot 'no Docker engine is installed, and there is no apt-get'
+    grep -q ' /sys/fs/cgroup' /proc/self/mounts || cannot 'there are no control groups'
     own_engine=yes
 }
 
@@ -127,7 +123,7 @@ make_standins() {
 # On somebody's engine, what was made here goes; build caches stay to be reused.
 remove_images() {
     [[ -z $own_engine ]] || return 0
-    "$docker" image rm "hopwatch:slim" "hopwatch:ros" "hopwatch:loss" "$RUST_IMAGE" "$NODE_IMAGE" \
+    "$docker" image rm "$IMAGES:slim" "$IMAGES:ros" "$IMAGES:loss" "$RUST_IMAGE" "$NODE_IMAGE" \
         "$ROS_IMAGE" "$base" hopwatch-standin:slim-tree hopwatch-standin:ros-tree
 }
 

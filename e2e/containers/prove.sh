@@ -43,12 +43,11 @@ source "$here/standins.sh"
 
 services=(collector ai-mock broadcaster gateway robot-sim web-ui)
 # Not those of a pipeline that runs here already.
-export COMPOSE_PROJECT_NAME=hopwatch-proof PAGE_PORT=13000 COLLECTOR_PORT=18002 \
+export COMPOSE_PROJECT_NAME=hopwatch-proof IMAGES=hopwatch-proof PAGE_PORT=13000 COLLECTOR_PORT=18002 \
     BROADCASTER_PORT=18001 AI_PORT=15000 ROBOTS_PORT=18003
 # A message every 50 ms on both lanes: enough for figures within seconds.
 export RATE=20 AI_MS=20 ROS_DOMAIN_ID=${ROS_DOMAIN_ID:-0}
 export DOCKER_BUILDKIT=1 COMPOSE_DOCKER_CLI_BUILD=1 BUILDKIT_PROGRESS=plain
-export ROOT=$root
 
 started=$SECONDS
 times=()
@@ -143,9 +142,9 @@ bring_up() {
 look_at_images() {
     local image bytes mb
     for image in slim ros; do
-        bytes=$("$docker" image inspect -f '{{.Size}}' "hopwatch:$image")
+        bytes=$("$docker" image inspect -f '{{.Size}}' "$IMAGES:$image")
         mb=$(((bytes + 500000) / 1000000))
-        echo "= hopwatch:$image $mb MB"
+        echo "= image $image: $mb MB"
         [[ $image != slim || $mb -lt 60 ]]
     done
 }
