@@ -106,7 +106,6 @@ start_engine() {
 }
 
 make_standins() {
-    make_base
     if [[ -n $programs ]]; then
         make_ros_to_run "$root/.hopwatch/ros"
         import_programs "$programs" "$root/.hopwatch/msgs"

@@ -152,10 +152,10 @@ look_at_images() {
 look_at_hardening() {
     local service facts
     for service in "${services[@]}"; do
-        facts=$("$docker" inspect -f '{{.HostConfig.ReadonlyRootfs}} {{.Config.User}} {{.HostConfig.CapDrop}} {{gt .HostConfig.Memory 0}} {{gt .HostConfig.NanoCpus 0}} {{.HostConfig.RestartPolicy.Name}}' \
+        facts=$("$docker" inspect -f '{{.HostConfig.ReadonlyRootfs}} {{.Config.User}} {{.HostConfig.CapDrop}} {{.HostConfig.RestartPolicy.Name}} {{.HostConfig.Memory}} {{.HostConfig.NanoCpus}}' \
             "$(container "$service")")
         echo "$service: $facts"
-        [[ $facts == 'true 10001:10001 [ALL] true true unless-stopped' ]]
+        [[ $facts =~ ^true\ 10001:10001\ \[ALL\]\ unless-stopped\ [1-9][0-9]*\ [1-9][0-9]*$ ]]
     done
     echo "= read-only, not root, no capabilities, limits of memory and processors: all"
     # Nothing listens where others could reach it.
@@ -303,7 +303,8 @@ find_commands
 step 'engine' start_engine
 engine_ready=yes
 say "$("$docker" version --format 'engine {{.Server.Version}}, client {{.Client.Version}}'), ${compose_command[*]} $("${compose_command[@]}" version --short)"
-step 'base images' make_standins
+step 'base image, Debian' make_base
+step 'base images, the rest' make_standins
 step 'images of Hopwatch' build_images
 step 'image sizes' look_at_images
 step 'up, until all are healthy' bring_up
