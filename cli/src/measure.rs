@@ -119,6 +119,9 @@ fn network_of(
 }
 
 async fn measure(plan: Plan) -> anyhow::Result<u8> {
+    if plan.simulate {
+        settings::robots_fit(&plan.pipeline)?;
+    }
     let mut interrupts = Interrupts::new(plan.end_with_parent)?;
     tokio::task::spawn_blocking(sweep_and_say).await.context("failed to sweep")?;
     let started = SystemTime::now();

@@ -152,6 +152,32 @@ pub(crate) fn gives_probes(pipeline: &Pipeline) -> bool {
     gives_gateway(pipeline, "probes_hz")
 }
 
+/// The type that robots of ours publish.
+const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
+
+/// Refuses simulated robots on topics of one's own, which are of another type.
+pub(crate) fn robots_fit(pipeline: &Pipeline) -> Result<(), Usage> {
+    let Some(file) = &pipeline.config else { return Ok(()) };
+    // What can't be read is told of where it is.
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let topics = table.get("gateway").and_then(|gateway| gateway.get("topics"));
+    let topics = topics.and_then(toml::Value::as_table).into_iter().flatten();
+    for (topic, form) in topics {
+        match form.get("type").and_then(toml::Value::as_str) {
+            Some(of) if of != ROBOT_MESSAGE => {
+                return Err(Usage(format!(
+                    "{topic} is of type {of} ({}), and simulated robots publish {ROBOT_MESSAGE}: add \
+                     --no-sim",
+                    file.display()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Whether file or environment give this key of the gateway.
 pub(crate) fn gives_gateway(pipeline: &Pipeline, key: &str) -> bool {
     let file = pipeline.config.as_deref();

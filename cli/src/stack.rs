@@ -168,7 +168,8 @@ impl Stack {
         let broadcaster = start("broadcaster", ports.broadcaster, &records)?;
         let broadcaster = listening(services, broadcaster).await?;
         if !gives("web_url") {
-            own.push(flag("web-url", format!("http://{broadcaster}/v1/messages")));
+            let url = flag("web-url", format!("http://{broadcaster}/v1/messages"));
+            own.extend([s("--web-gets-token"), url]);
         }
         own.extend(records);
         let gateway = self.gateway.insert(start("gateway", ports.gateway, &own)?);

@@ -102,7 +102,7 @@ impl Lab {
     fn gateway(&self, ca: &str, ai_url: &str, own: &str) -> Running {
         let web = Lan::address(Lan::WEB);
         let own = format!(
-            "tls_ca = \"{}\"\nqos = \"reliable\"\nai_gets_token = true\nai_url = \"{ai_url}\"\n\
+            "tls_ca = \"{}\"\nqos = \"reliable\"\nai_gets_token = true\nweb_gets_token = true\nai_url = \"{ai_url}\"\n\
              web_url = \"https://{web}:8001/v1/messages\"\n\
              collector_url = \"https://{web}:8002/v1/records\"\n{own}",
             self.world.path(ca).display()

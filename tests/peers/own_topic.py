@@ -18,7 +18,7 @@ from typing import Any
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from hopwatch_msgs.msg import RobotMessage
+from hopwatch_msgs.msg import Census, RobotMessage
 from publisher import (end_on_signals, linger, open_log, qos_profile, spin_until, wait_for_match)
 from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
@@ -70,6 +70,10 @@ def robot(number: int, wall_ns: int) -> RobotMessage:
     return made
 
 
+def census(number: int, _: int) -> Census:
+    return Census(robot_id="arm_7", topic="/nowhere", rate_hz=1.0, published=1000 + number)
+
+
 KINDS: dict[str, tuple[Any, Any]] = {
     "string": (String, lambda number, _: String(data=f'message {number} says "hi"')),
     "image": (Image, image),
@@ -77,6 +81,7 @@ KINDS: dict[str, tuple[Any, Any]] = {
     "diagnostics": (DiagnosticArray, diagnostics),
     "pose": (PoseWithCovarianceStamped, pose),
     "robot": (RobotMessage, robot),
+    "census": (Census, census),
 }
 
 

@@ -29,6 +29,8 @@ named! {
         Failed = "failed",
         /// A reply that isn't what was asked for: wrong content type, not JSON, too large.
         BadReply = "bad_reply",
+        /// The request could not be made of the message: a template of the user's doesn't fit it.
+        NotMade = "not_made",
     }
 }
 

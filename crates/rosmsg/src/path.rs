@@ -166,6 +166,17 @@ impl FieldPath {
         &self.schema
     }
 
+    /// Whether it ends at an element of an array, `points[0]`, and not at a whole field.
+    pub fn names_element(&self) -> bool {
+        self.steps.last().is_some_and(|last| last.index.is_some())
+    }
+
+    /// Whether it ends at `builtin_interfaces/Time` or `Duration`, or at arrays of them.
+    pub fn is_time(&self) -> bool {
+        let structures = self.schema.structures();
+        matches!(self.field().element, Element::Structure(at) if structures[at].name.is_time())
+    }
+
     /// The field that it ends at.
     pub fn field(&self) -> &Field {
         let last = self.steps[self.steps.len() - 1];

@@ -167,20 +167,18 @@ fn nested_types_go_as_json() {
             assert!(n % 4 != 3 || values[2] == json!({"key": "k2", "value": "ää"}));
             assert_eq!(body["status"][1]["message"], "");
         }),
-        // Of a package of our own, nested.
-        (
-            "robot",
-            "/arm",
-            "sequence = \"header.sequence\"\nrobot_field = \"header.robot_id\"",
-            |n, body| {
-                assert_eq!(body["header"]["sequence"], 1000 + n);
-                assert!(
-                    (body["battery"].as_f64().unwrap() - f64::from(u32::try_from(n).unwrap()))
-                        .abs()
-                        < 1e-9
-                );
-            },
-        ),
+        // Robot messages tell the rest themselves.
+        ("robot", "/arm", "qos = \"match\"", |n, body| {
+            assert_eq!(body["header"]["sequence"], 1000 + n);
+            assert!(
+                (body["battery"].as_f64().unwrap() - f64::from(u32::try_from(n).unwrap())).abs()
+                    < 1e-9
+            );
+        }),
+        // Of a package of one's own.
+        ("census", "/count", "sequence = \"published\"\nrobot_field = \"robot_id\"", |n, body| {
+            assert_eq!(body["published"], 1000 + n);
+        }),
     ] {
         let (world, service) = (World::new(), Service::start());
         let config = format!(
@@ -190,7 +188,7 @@ fn nested_types_go_as_json() {
         let peer = format!("--kind {kind} --topic {topic} --rate 10");
         let ended = run(&world, &service, &config, &peer, 10);
         let rows = rows(&ended, 10);
-        if kind == "robot" {
+        if kind == "robot" || kind == "census" {
             assert_eq!((rows[3].ns("sequence"), rows[3].text("robot_id")), (1003, "arm_7"));
         }
         for (number, asked) in (0..).zip(service.asked()) {
@@ -214,18 +212,28 @@ fn topics_that_cannot_be_taken_are_refused_with_what_to_do() {
     };
     let own = "[gateway.topics.\"/t\"]\n";
     refused(own, &["/t has no publisher", "start the robot first", "type ="]);
-    refused(&format!("{own}type = \"std_msgs/msg/Strin\""), &["std_msgs/msg/Strin"]);
+    refused(&format!("{own}type = \"std_msgs/msg/Strin\""), &["has no msg/Strin.msg"]);
     refused(
         &format!("{own}type = \"no_such_msgs/msg/T\""),
         &["no_such_msgs", "install the package"],
     );
     let fields = format!("{own}type = \"sensor_msgs/msg/Image\"\nstamp = \"header.stmp\"");
     refused(&fields, &["topics.\"/t\".stamp", "stmp", "stamp"]);
+    let text = format!("{own}type = \"std_msgs/msg/String\"\nstamp = \"data\"");
+    refused(&text, &["topics.\"/t\".stamp", "not a builtin_interfaces/msg/Time"]);
+    let robot = format!("{own}type = \"hopwatch_msgs/msg/RobotMessage\"\nrobot = \"r\"");
+    refused(&robot, &["topics.\"/t\".robot", "tells that itself"]);
     refused("[gateway.topics.\"/other\"]\n", &["/other", "no lane", "/t"]);
     let cdr = format!(
         "link = \"udp\"\n{own}type = \"std_msgs/msg/String\"\n[gateway.ai]\nmethod = \"PUT\""
     );
     refused(&cdr, &["udp", "http1"]);
+
+    // Robots would be started that publish another type.
+    let file =
+        world.file("hopwatch.toml", "[gateway.topics.\"/t\"]\ntype = \"std_msgs/msg/String\"\n");
+    let ended = world.hopwatch(&format!("run --for 1s --config {}", file.display())).end();
+    ended.has_code(2).says(&["/t", "std_msgs/msg/String", "--no-sim"]);
 
     // Two types on one topic, and a publisher of another type than the one that is meant.
     let offer = |kind: &str| {

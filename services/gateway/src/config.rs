@@ -77,6 +77,9 @@ pub(crate) struct Lane {
     pub(crate) link: LinkKind,
 }
 
+/// `hopwatch` waits for 30 s until a program is there.
+const MOST_DISCOVERY_MS: u64 = 25_000;
+
 hopwatch_kit::config! {
     /// Configuration of the gateway.
     pub struct Config, Flags {
@@ -120,6 +123,8 @@ hopwatch_kit::config! {
         ai_url: String = "http://127.0.0.1:5000/v1/infer".to_owned(),
         /// Show the AI service HOPWATCH_TOKEN: only for one of ours
         @switch ai_gets_token: bool = false,
+        /// The same for the web service
+        @switch web_gets_token: bool = false,
         /// The web service
         web_url: String = "http://127.0.0.1:8001/v1/messages".to_owned(),
         /// Where records go
@@ -141,6 +146,8 @@ hopwatch_kit::config! {
         /// What waits may be so long in all, in each lane, in MB (10⁶ bytes); a single message may be
         /// longer
         queue_mb: u64 = 256,
+        /// The same for what is worked on, in each lane, as it came: bodies made of it come on top
+        in_flight_mb: u64 = 64,
         /// Which message a full queue gives up
         drop_policy: DropPolicy = DropPolicy::Oldest,
         /// One message after the other in each lane, with a queue as deep as the subscription's
@@ -184,6 +191,20 @@ impl Config {
             ))
         );
         ensure!(self.queue > 0, Refused("queue must be at least 1".to_owned()));
+        for (key, mb) in [("queue_mb", self.queue_mb), ("in_flight_mb", self.in_flight_mb)] {
+            ensure!(
+                (1..=1 << 20).contains(&mb),
+                Refused(format!("{key} must lie between 1 and {}, not {mb}", 1 << 20))
+            );
+        }
+        ensure!(
+            self.discovery_ms <= MOST_DISCOVERY_MS,
+            Refused(format!(
+                "discovery_ms must be at most {MOST_DISCOVERY_MS}, not {}: whoever starts a gateway \
+                 waits no longer",
+                self.discovery_ms
+            ))
+        );
         ensure!(
             self.depth <= 1 << 20,
             Refused(format!("depth must be at most {}, not {}", 1 << 20, self.depth))
@@ -298,6 +319,11 @@ impl Config {
             }
         }
         Ok(once)
+    }
+
+    /// Whether the web service is ours: it is shown the token, and probed.
+    pub(crate) fn web_is_ours(&self) -> bool {
+        self.web_gets_token || self.web_url == Self::default().web_url
     }
 
     /// The ROS domain, if it isn't left to the environment.

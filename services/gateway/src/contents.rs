@@ -1,6 +1,6 @@
 //! What a lane's messages hold: from their bytes to a trace, and to the bodies that services get.
 
-use crate::forms::{AiBody, AiForm, Answer, BytesAs, TopicForm, WebBody, WebForm};
+use crate::forms::{AiBody, AiForm, Answer, LONGEST_WHOLE, TopicForm, WebBody, WebForm};
 use crate::intake::Arrival;
 use crate::message::{self, clipped};
 use crate::template::Template;
@@ -8,12 +8,20 @@ use bytes::Bytes;
 use hopwatch_kit::config::Refused;
 use hopwatch_link::{CallError, Reply};
 use hopwatch_model::census::SEQUENCE_PERIOD;
-use hopwatch_model::{ClockId, Failure, Hop, Outcome, Trace};
-use hopwatch_rosmsg::{FieldPath, JsonOptions, Schema, Value};
+use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage, Trace};
+use hopwatch_rosmsg::{CdrError, Count, Element, FieldPath, JsonOptions, Primitive, Schema, Value};
 use hopwatch_wire::robot_message::{oddity, published_ns};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// So many robots of a topic are told apart; a field that names more than that is no name.
+const MOST_ROBOTS: usize = 1000;
+/// What is shorter is made JSON of in no time, in bytes.
+const LIGHT: usize = 64 << 10;
 
 /// How the messages of a lane are read, and what is made of them.
 #[derive(Debug)]
@@ -45,7 +53,19 @@ pub(crate) struct Own {
     stamp: Option<FieldPath>,
     robot: String,
     robot_field: Option<FieldPath>,
+    /// The names that it told so far.
+    robots: Mutex<HashSet<String>>,
+    /// Messages so far, where nothing numbers them.
+    unnumbered: AtomicI64,
     options: JsonOptions,
+}
+
+/// Why there is nothing to send.
+enum Unsent {
+    /// It is no message of the type.
+    Undecodable(String),
+    /// The template doesn't fit it.
+    NotMade(String),
 }
 
 /// A message that was read.
@@ -117,33 +137,61 @@ impl Contents {
         let mut trace = message::bare(arrival, lane, clock);
         match self.bodies(&mut trace, arrival) {
             Ok(opened) => (trace, Some(opened)),
-            Err(why) => {
+            Err(Unsent::Undecodable(why)) => {
                 undecodable(&mut trace, why);
+                (trace, None)
+            }
+            Err(Unsent::NotMade(why)) => {
+                trace.outcome = Outcome::ServiceFailed(Stage::Ai, Failure::NotMade);
+                trace.detail = Some(why);
                 (trace, None)
             }
         }
     }
 
-    fn bodies(&self, trace: &mut Trace, arrival: &Arrival) -> Result<Opened, String> {
-        let json = match &self.kind {
+    /// Whether opening it takes so long that nobody else may wait for it.
+    pub(crate) fn is_heavy(&self, arrival: &Arrival) -> bool {
+        self.needs_json() && !Self::is_light(&arrival.bytes)
+    }
+
+    /// Whether it may be begun where others wait for it.
+    pub(crate) fn is_light(bytes: &Bytes) -> bool {
+        bytes.len() <= LIGHT
+    }
+
+    fn json(&self, trace: &mut Trace, arrival: &Arrival) -> Result<Option<Bytes>, String> {
+        Ok(match &self.kind {
             Kind::Robot => Some(message::read(trace, &arrival.bytes)?.json()?),
             Kind::Own(own) => {
                 own.read(trace, &arrival.bytes)?;
                 self.needs_json().then(|| own.json(trace, &arrival.bytes)).transpose()?
             }
-        };
+        })
+    }
+
+    fn bodies(&self, trace: &mut Trace, arrival: &Arrival) -> Result<Opened, Unsent> {
+        let json = self.json(trace, arrival).map_err(Unsent::Undecodable)?;
         let ai = match (self.ai, &json) {
             (AiBody::Json, Some(json)) => json.clone(),
             (AiBody::Template, Some(json)) => {
-                filled(self.ai_template.as_ref(), "ai", trace, json, None)?
+                let filled = filled(self.ai_template.as_ref(), "ai", trace, json, None);
+                filled.map_err(Unsent::NotMade)?
             }
             _ => arrival.bytes.clone(),
         };
         let message = match json {
-            Some(json) if self.web != WebBody::Brief => json,
+            Some(json) if self.takes_whole(&json) => json,
             _ => self.brief(trace, arrival.bytes.len()),
         };
         Ok(Opened { ai, message })
+    }
+
+    fn takes_whole(&self, json: &Bytes) -> bool {
+        match self.web {
+            WebBody::Auto => json.len() <= LONGEST_WHOLE,
+            WebBody::Whole | WebBody::Template => true,
+            WebBody::Brief => false,
+        }
     }
 
     fn needs_json(&self) -> bool {
@@ -164,6 +212,11 @@ impl Contents {
             "bytes": bytes,
         });
         Bytes::from(brief.to_string())
+    }
+
+    /// Whether making what the web service gets takes so long that nobody else may wait for it.
+    pub(crate) fn is_heavy_for_web(&self, message: &Bytes) -> bool {
+        self.web_template.is_some() && !Self::is_light(message)
     }
 
     /// What the web service gets.
@@ -231,31 +284,46 @@ impl Own {
         topic: &str,
         message_type: &str,
         form: &TopicForm,
-        bytes: BytesAs,
+        base64_bytes: bool,
         schema: Option<Schema>,
     ) -> Result<Self, Refused> {
-        let field = |key: &str, path: &str| match &schema {
+        let refuse = |key: &str, why: &dyn std::fmt::Display| {
+            Refused(format!("topics.{topic:?}.{key}: {why}"))
+        };
+        let field = |key: &str, path: &str, fits: Fits, wanted: &str| match &schema {
             _ if path.is_empty() => Ok(None),
-            None => Err(Refused(format!("topics.{topic:?}.{key}: there is no definition"))),
-            Some(schema) => schema
-                .path(path)
-                .map(Some)
-                .map_err(|error| Refused(format!("topics.{topic:?}.{key}: {error}"))),
+            None => Err(refuse(key, &"there is no definition")),
+            Some(schema) => {
+                let path = schema.path(path).map_err(|error| refuse(key, &error))?;
+                if fits(&path) {
+                    return Ok(Some(path));
+                }
+                Err(refuse(key, &format!("{:?} is not {wanted}", path.field().name)))
+            }
         };
         let robot =
             if form.robot.is_empty() { topic.trim_start_matches('/') } else { form.robot.as_str() };
         Ok(Self {
-            sequence: field("sequence", &form.sequence)?,
-            stamp: field("stamp", &form.stamp)?,
-            robot_field: field("robot_field", &form.robot_field)?,
+            sequence: field("sequence", &form.sequence, is_integer, "a whole number")?,
+            stamp: field(
+                "stamp",
+                &form.stamp,
+                is_stamp,
+                "a builtin_interfaces/msg/Time, nor an int64 or uint64 of ns",
+            )?,
+            robot_field: field(
+                "robot_field",
+                &form.robot_field,
+                is_name,
+                "a text or a whole number",
+            )?,
+            robots: Mutex::default(),
+            unnumbered: AtomicI64::new(0),
             schema,
             topic: topic.to_owned(),
             message_type: message_type.to_owned(),
             robot: clipped(robot),
-            options: JsonOptions {
-                base64_bytes: bytes == BytesAs::Base64,
-                ..JsonOptions::default()
-            },
+            options: JsonOptions { base64_bytes, ..JsonOptions::default() },
         })
     }
 
@@ -269,33 +337,32 @@ impl Own {
 
     /// Who published it, which one it is and when.
     fn read(&self, trace: &mut Trace, cdr: &[u8]) -> Result<(), String> {
-        let value = |path: &FieldPath| path.read(cdr).map_err(|error| self.unreadable(&error));
-        trace.sequence = match &self.sequence {
-            None => turn(i128::from(trace.publication_sequence.unwrap_or(0))),
-            Some(path) => match value(path)? {
-                Value::Int(number) => turn(i128::from(number)),
-                Value::UInt(number) => turn(i128::from(number)),
-                other => return Err(format!("its sequence is no whole number: {other:?}")),
-            },
+        // An element that the message doesn't have tells nothing; it is a good message all the same.
+        let value = |path: &Option<FieldPath>| match path.as_ref().map(|path| path.read(cdr)) {
+            None | Some(Err(CdrError::NoElement { .. })) => Ok(None),
+            Some(Ok(value)) => Ok(Some(value)),
+            Some(Err(error)) => Err(self.unreadable(&error)),
         };
-        trace.robot_id = match &self.robot_field {
-            None => self.robot.clone(),
-            Some(path) => match value(path)? {
-                Value::Text(name) => clipped(&name),
-                Value::Int(number) => number.to_string(),
-                Value::UInt(number) => number.to_string(),
-                other => return Err(format!("its robot has no name: {other:?}")),
-            },
+        let told = match value(&self.sequence)? {
+            Some(Value::Int(number)) => Some(i128::from(number)),
+            Some(Value::UInt(number)) => Some(i128::from(number)),
+            _ => trace.publication_sequence.map(i128::from),
         };
-        let Some(path) = &self.stamp else { return Ok(()) };
-        let (sec, nanosec) = match value(path)? {
-            Value::Time { sec, nanosec } => (i64::from(sec), i64::from(nanosec)),
-            Value::Int(ns) => (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000)),
-            Value::UInt(ns) => {
+        trace.sequence = turn(told.unwrap_or_else(|| self.number().into()));
+        trace.robot_id = match value(&self.robot_field)? {
+            Some(Value::Text(name)) if !name.is_empty() => self.known(clipped(&name)),
+            Some(Value::Int(number)) => self.known(number.to_string()),
+            Some(Value::UInt(number)) => self.known(number.to_string()),
+            _ => self.robot.clone(),
+        };
+        let (sec, nanosec) = match value(&self.stamp)? {
+            Some(Value::Time { sec, nanosec }) => (i64::from(sec), i64::from(nanosec)),
+            Some(Value::Int(ns)) => (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000)),
+            Some(Value::UInt(ns)) => {
                 let ns = i64::try_from(ns).unwrap_or(i64::MAX);
                 (ns / 1_000_000_000, ns % 1_000_000_000)
             }
-            other => return Err(format!("its stamp is no time: {other:?}")),
+            _ => return Ok(()),
         };
         if let Some(published) = published_ns(sec, nanosec) {
             trace.stamps.set(Hop::Published, &ClockId::wall(), published);
@@ -316,9 +383,69 @@ impl Own {
         Ok(Bytes::from(json))
     }
 
+    /// The number of a message that neither DDS nor a field numbers. It tells nothing of what was
+    /// lost, which is said once.
+    fn number(&self) -> i64 {
+        let before = self.unnumbered.fetch_add(1, Ordering::Relaxed);
+        if before == 0 {
+            tracing::warn!(
+                topic = self.topic,
+                "this middleware does not number messages: what was lost can't be known, unless \
+                 `sequence` names a field that counts them"
+            );
+        }
+        before + 1
+    }
+
+    /// A robot's name, while there aren't too many of them.
+    fn known(&self, name: String) -> String {
+        let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
+        if robots.contains(&name) {
+            return name;
+        }
+        if robots.len() >= MOST_ROBOTS {
+            return "others".to_owned();
+        }
+        if robots.len() + 1 == MOST_ROBOTS {
+            let topic = &self.topic;
+            tracing::warn!(
+                topic,
+                "robot_field tells a thousand names: further ones are \"others\""
+            );
+        }
+        robots.insert(name.clone());
+        name
+    }
+
     fn unreadable(&self, error: &dyn std::fmt::Display) -> String {
         format!("no {}: {error}", self.message_type)
     }
+}
+
+/// Whether a field can be read as what is wanted.
+type Fits = fn(&FieldPath) -> bool;
+
+fn is_one(path: &FieldPath) -> bool {
+    // Of an array, the path names an element.
+    matches!(path.field().count, Count::One) || path.names_element()
+}
+
+fn is_integer(path: &FieldPath) -> bool {
+    let is =
+        |of: Primitive| !matches!(of, Primitive::Bool | Primitive::Float32 | Primitive::Float64);
+    is_one(path) && matches!(path.field().element, Element::Primitive(of) if is(of))
+}
+
+fn is_name(path: &FieldPath) -> bool {
+    let is_text = matches!(path.field().element, Element::Text { .. } | Element::WideText { .. });
+    is_integer(path) || is_one(path) && is_text
+}
+
+fn is_stamp(path: &FieldPath) -> bool {
+    let ns = Element::Primitive(Primitive::Int64);
+    let unsigned = Element::Primitive(Primitive::Uint64);
+    let element = &path.field().element;
+    is_one(path) && (path.is_time() || *element == ns || *element == unsigned)
 }
 
 /// A number as the sequence of messages has it, which begins anew after 2³¹ − 1.

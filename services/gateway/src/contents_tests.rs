@@ -31,7 +31,7 @@ fn cdr(sec: i32, number: u32, text: &str, data: &[u8]) -> Bytes {
 
 fn contents(form: &TopicForm, ai: &AiForm, web: &WebForm) -> Result<Contents, String> {
     let schema = Own::needs_schema(form, ai, web).then(schema);
-    let own = Own::new("/a/reading", "demo_msgs/msg/Reading", form, ai.bytes, schema);
+    let own = Own::new("/a/reading", "demo_msgs/msg/Reading", form, ai.base64(web), schema);
     own.and_then(|own| Contents::new(Some(own), ai, web)).map_err(|why| why.0)
 }
 
@@ -95,7 +95,6 @@ fn templates_make_bodies_of_message_and_answer() {
     let ai = AiForm {
         body: AiBody::Template,
         template: r#"{"prompt": {{ message.text }}, "image": {{ message.data }}}"#.to_owned(),
-        bytes: BytesAs::Base64,
         ..AiForm::default()
     };
     let web = WebForm {
@@ -162,6 +161,84 @@ fn an_answer_that_is_no_json_goes_on_where_any_will_do() {
     assert_eq!(any.answer(&reply).unwrap().get(), r#"{"bytes":6,"media_type":"text/html"}"#);
     let strict = contents(&fields(), &AiForm::default(), &WebForm::default()).unwrap();
     assert_eq!(strict.answer(&reply).unwrap_err().failure, Failure::BadReply);
+}
+
+#[test]
+fn a_template_that_does_not_fit_is_no_fault_of_the_message() {
+    let ai = AiForm {
+        body: AiBody::Template,
+        template: "{{ message.txt }}".into(),
+        ..AiForm::default()
+    };
+    let contents = contents(&fields(), &ai, &WebForm::default()).unwrap();
+    let (trace, opened) = opened(&contents, cdr(NOW, 41, "secret words", &[]));
+    assert!(opened.is_none());
+    assert_eq!(trace.outcome, Outcome::ServiceFailed(Stage::Ai, Failure::NotMade));
+    let why = trace.detail.unwrap();
+    assert!(why.contains("ai.template") && !why.contains("secret words"), "{why}");
+}
+
+#[test]
+fn fields_that_hold_something_else_are_refused_at_the_start() {
+    for (form, part) in [
+        (TopicForm { sequence: "text".into(), ..TopicForm::default() }, "not a whole number"),
+        (TopicForm { stamp: "text".into(), ..TopicForm::default() }, "builtin_interfaces/msg/Time"),
+        (
+            TopicForm { stamp: "number".into(), ..TopicForm::default() },
+            "builtin_interfaces/msg/Time",
+        ),
+        (TopicForm { robot_field: "stamp".into(), ..TopicForm::default() }, "not a text"),
+        (TopicForm { sequence: "data".into(), ..TopicForm::default() }, "not a whole number"),
+    ] {
+        let why = contents(&form, &AiForm::default(), &WebForm::default()).unwrap_err();
+        assert!(why.contains(part), "{why}");
+    }
+}
+
+#[test]
+fn an_element_that_is_not_there_tells_nothing() {
+    let form = TopicForm { sequence: "data[2]".into(), ..TopicForm::default() };
+    let contents = contents(&form, &AiForm::default(), &WebForm::default()).unwrap();
+    let sequence = |data: &[u8]| {
+        let (trace, opened) = opened(&contents, cdr(NOW, 1, "", data));
+        assert!(opened.is_some());
+        trace.sequence
+    };
+    assert_eq!((sequence(&[7, 8, 9]), sequence(&[7])), (9, 5), "5 is the publication's number");
+}
+
+#[test]
+fn an_empty_name_is_none_and_names_are_not_endless() {
+    let contents = contents(&fields(), &AiForm::default(), &WebForm::default()).unwrap();
+    let robot = |name: &str| opened(&contents, cdr(NOW, 1, name, &[])).0.robot_id;
+    assert_eq!(robot(""), "a/reading");
+    for number in 0..MOST_ROBOTS {
+        assert_eq!(robot(&format!("r{number}")), format!("r{number}"));
+    }
+    assert_eq!((robot("one more").as_str(), robot("r7").as_str()), ("others", "r7"));
+}
+
+#[test]
+fn messages_that_nothing_numbers_are_not_all_the_same() {
+    let form = TopicForm::default();
+    let contents = contents(&form, &AiForm::default(), &WebForm::default()).unwrap();
+    let sequence = || {
+        let bytes = cdr(NOW, 1, "", &[]);
+        let arrival = Arrival { bytes, publication_sequence: None, ..arrival(5) };
+        contents.identify(&arrival, "lane", &ClockId::new("c")).sequence
+    };
+    assert_eq!([sequence(), sequence(), sequence()], [1, 2, 3]);
+}
+
+#[test]
+fn a_long_message_goes_to_the_web_service_in_brief_unless_it_is_asked_for() {
+    let data = vec![200; LONGEST_WHOLE];
+    let message = |body| {
+        let web = WebForm { body, ..WebForm::default() };
+        let contents = contents(&TopicForm::default(), &AiForm::default(), &web).unwrap();
+        opened(&contents, cdr(NOW, 1, "", &data)).1.unwrap().message.len()
+    };
+    assert!(message(WebBody::Auto) < 200 && message(WebBody::Whole) > LONGEST_WHOLE);
 }
 
 #[test]

@@ -93,7 +93,8 @@ pub enum AiBody {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WebBody {
-    /// The whole message where the AI service gets JSON, else who, which and how long.
+    /// The whole message where the AI service gets JSON and it isn't longer than
+    /// [`LONGEST_WHOLE`], else who, which and how long.
     #[default]
     Auto,
     /// The whole message.
@@ -104,12 +105,17 @@ pub enum WebBody {
     Template,
 }
 
+/// The longest message that goes to the web service without being asked for, as JSON, in bytes.
+pub(crate) const LONGEST_WHOLE: usize = 1 << 20;
+
 /// How bytes are written in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BytesAs {
-    /// A number each: `[255, 216]`.
+    /// In templates as Base64, else as numbers.
     #[default]
+    Auto,
+    /// A number each: `[255, 216]`.
     Numbers,
     /// One string (RFC 4648, 4): a third longer than the bytes instead of three to four times.
     Base64,
@@ -185,6 +191,25 @@ impl TopicForm {
     }
 }
 
+impl TopicForm {
+    /// Whether it is one of robot messages, which tell their number, time and robot themselves.
+    pub(crate) fn is_of_robots(&self, topic: &str) -> Result<(), Refused> {
+        let keys = [
+            ("sequence", &self.sequence),
+            ("stamp", &self.stamp),
+            ("robot", &self.robot),
+            ("robot_field", &self.robot_field),
+        ];
+        match keys.iter().find(|(_, given)| !given.is_empty()) {
+            None => Ok(()),
+            Some((key, _)) => Err(Refused(format!(
+                "topics.{topic:?}.{key}: hopwatch_msgs/msg/RobotMessage tells that itself: leave the \
+                 key out"
+            ))),
+        }
+    }
+}
+
 impl AiForm {
     pub(crate) fn check(&self) -> Result<(), Refused> {
         has_template("ai", self.body == AiBody::Template, &self.template)?;
@@ -193,6 +218,14 @@ impl AiForm {
             return Err(Refused(
                 "ai: server_time = \"field\" and server_time_field go together".to_owned(),
             ));
+        }
+        if self.body != AiBody::Json
+            && matches!(self.method.to_ascii_uppercase().as_str(), "GET" | "DELETE")
+        {
+            return Err(Refused(format!("ai: {} carries no body: leave out ai.body", self.method)));
+        }
+        if self.body == AiBody::Cdr && self.bytes != BytesAs::Auto {
+            return Err(Refused("ai: bytes is about JSON, and body = \"cdr\" is none".to_owned()));
         }
         if self.answer == Answer::Any && is_field {
             return Err(Refused(
@@ -205,21 +238,26 @@ impl AiForm {
 
     /// The requests' method and headers. The variables of the environment are asked for.
     pub(crate) fn http(&self, environment: Environment<'_>) -> Result<HttpForm, Refused> {
-        let mut form = http_form("ai", &self.method, &self.headers, environment)?;
-        if self.body == AiBody::Cdr {
-            let binary = HeaderValue::from_static("application/octet-stream");
-            form.headers.entry(http::header::CONTENT_TYPE).or_insert(binary);
-        }
-        Ok(form)
+        http_form("ai", &self.method, &self.headers, environment)
     }
 
-    /// What the web service is sent.
+    /// The media type of what it is sent.
+    pub(crate) fn content_type(&self) -> &'static str {
+        if self.body == AiBody::Cdr { "application/octet-stream" } else { "application/json" }
+    }
+
+    /// What the web service is sent: never the whole where the AI service gets no JSON.
     pub(crate) fn web_body(&self, asked: WebBody) -> WebBody {
         match asked {
             WebBody::Auto if self.body == AiBody::Cdr => WebBody::Brief,
-            WebBody::Auto => WebBody::Whole,
             asked => asked,
         }
+    }
+
+    /// Whether bytes are written as Base64.
+    pub(crate) fn base64(&self, web: &WebForm) -> bool {
+        let templates = self.body == AiBody::Template || web.body == WebBody::Template;
+        self.bytes == BytesAs::Base64 || self.bytes == BytesAs::Auto && templates
     }
 }
 
@@ -281,8 +319,10 @@ fn http_form(
 }
 
 /// Headers that can't be one's own: the connection's, and what Hopwatch measures by.
-const OURS: [&str; 8] = [
+const OURS: [&str; 10] = [
     "host",
+    "keep-alive",
+    "proxy-connection",
     "content-length",
     "transfer-encoding",
     "connection",

@@ -46,16 +46,25 @@ fn methods_are_the_usual_ones() {
 }
 
 #[test]
-fn cdr_is_told_by_its_media_type_unless_another_is_given() {
+fn cdr_is_told_by_its_media_type_and_goes_over_any_link() {
     let cdr = AiForm { body: AiBody::Cdr, ..AiForm::default() };
-    let form = cdr.http(&variable).unwrap();
-    assert_eq!(form.headers["content-type"], "application/octet-stream");
-    let headers = headers(&[("content-type", "application/x-image")]);
-    let form = AiForm { headers, ..cdr.clone() }.http(&variable).unwrap();
-    assert_eq!(form.headers["content-type"], "application/x-image");
+    assert_eq!(cdr.content_type(), "application/octet-stream");
+    assert_eq!(cdr.http(&variable).unwrap(), HttpForm::default());
     assert_eq!(cdr.web_body(WebBody::Auto), WebBody::Brief);
-    assert_eq!(AiForm::default().web_body(WebBody::Auto), WebBody::Whole);
+    assert_eq!(AiForm::default().web_body(WebBody::Auto), WebBody::Auto);
     assert_eq!(cdr.web_body(WebBody::Whole), WebBody::Whole);
+}
+
+#[test]
+fn bytes_are_base64_where_a_template_takes_them() {
+    let of = |body, bytes| AiForm { body, bytes, ..AiForm::default() };
+    let web = WebForm::default();
+    assert!(!of(AiBody::Json, BytesAs::Auto).base64(&web));
+    assert!(of(AiBody::Template, BytesAs::Auto).base64(&web));
+    assert!(!of(AiBody::Template, BytesAs::Numbers).base64(&web));
+    assert!(of(AiBody::Json, BytesAs::Base64).base64(&web));
+    let template = WebForm { body: WebBody::Template, ..WebForm::default() };
+    assert!(of(AiBody::Json, BytesAs::Auto).base64(&template));
 }
 
 #[test]
@@ -69,6 +78,10 @@ fn what_contradicts_itself_is_refused() {
     let whole = AiForm { server_time_field: "t".to_owned(), ..field };
     assert!(whole.check().is_ok());
     assert!(refused(AiForm { answer: Answer::Any, ..whole }).contains("answer"));
+    let none = AiForm { method: "get".into(), body: AiBody::Cdr, ..AiForm::default() };
+    assert!(refused(none).contains("carries no body"));
+    let bytes = AiForm { body: AiBody::Cdr, bytes: BytesAs::Base64, ..AiForm::default() };
+    assert!(refused(bytes).contains("bytes"));
     let both = TopicForm { robot: "r".into(), robot_field: "f".into(), ..TopicForm::default() };
     assert!(both.check("/t").unwrap_err().0.contains("robot_field"));
     assert!(TopicForm::default().check("t").unwrap_err().0.contains("begins with /"));

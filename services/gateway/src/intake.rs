@@ -49,6 +49,8 @@ pub struct Intake {
     capacity: usize,
     /// What waits may be so long in all, in bytes; a single message may be longer.
     most_bytes: usize,
+    /// The same for what is worked on.
+    most_working_bytes: usize,
     policy: DropPolicy,
     state: Mutex<State>,
     arrived: Notify,
@@ -59,6 +61,8 @@ struct State {
     queue: VecDeque<Arrival>,
     /// Of all that waits.
     bytes: usize,
+    /// Of all that is worked on.
+    working_bytes: usize,
     closed: bool,
     taken: u64,
     dropped: u64,
@@ -77,26 +81,28 @@ impl State {
         self.bytes -= first.bytes.len();
         Some(first)
     }
+
+    /// The first one, which from now on is worked on.
+    fn begin(&mut self) -> Option<Arrival> {
+        let first = self.pop()?;
+        self.working += 1;
+        self.working_bytes += first.bytes.len();
+        Some(first)
+    }
 }
 
 impl Intake {
     /// An empty queue of `capacity` places, at least one, for `workers` workers.
     pub fn new(workers: usize, capacity: usize, policy: DropPolicy) -> Self {
         let (capacity, most_bytes) = (capacity.max(1), usize::MAX);
-        Self {
-            workers,
-            capacity,
-            most_bytes,
-            policy,
-            state: Mutex::default(),
-            arrived: Notify::new(),
-        }
+        let (state, arrived, most_working_bytes) = (Mutex::default(), Notify::new(), usize::MAX);
+        Self { workers, capacity, most_bytes, most_working_bytes, policy, state, arrived }
     }
 
-    /// The same for messages that are no longer than so many bytes in all.
+    /// The same for so many bytes in all that wait, and that are worked on.
     #[must_use]
-    pub fn of_bytes(self, most_bytes: usize) -> Self {
-        Self { most_bytes, ..self }
+    pub fn of_bytes(self, most_bytes: usize, most_working_bytes: usize) -> Self {
+        Self { most_bytes, most_working_bytes, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -115,13 +121,12 @@ impl Intake {
         } else if state.queue.len() < self.capacity {
             state.push(arrival);
             Offered::Waits
-        } else if state.working < self.places() || self.policy == DropPolicy::Oldest {
+        } else if self.has_place(&state) || self.policy == DropPolicy::Oldest {
             state.push(arrival);
-            match state.pop() {
-                Some(first) if state.working < self.places() => {
-                    state.working += 1;
-                    Offered::Starts(first)
-                }
+            let starts = self.has_place(&state);
+            let first = if starts { state.begin() } else { state.pop() };
+            match first {
+                Some(first) if starts => Offered::Starts(first),
                 Some(first) => Offered::Dropped(first),
                 None => Offered::Waits,
             }
@@ -139,10 +144,15 @@ impl Intake {
 
     /// A message that has to go since what waits is too long in all, by the same policy; to be asked
     /// for until there is none. The only one that waits may stay.
-    pub fn overflow(&self) -> Option<Arrival> {
+    ///
+    /// While a worker is free it is started instead, as in [`Intake::offer`].
+    pub fn overflow(&self) -> Option<Offered> {
         let mut state = self.state();
         if state.bytes <= self.most_bytes || state.queue.len() < 2 {
             return None;
+        }
+        if self.has_place(&state) {
+            return state.begin().map(Offered::Starts);
         }
         let gone = match self.policy {
             DropPolicy::Oldest => state.pop(),
@@ -153,7 +163,7 @@ impl Intake {
             }
         };
         state.dropped += u64::from(gone.is_some());
-        gone
+        gone.map(Offered::Dropped)
     }
 
     /// Tells workers that a message waits, in the place of [`Intake::start_alone`].
@@ -161,16 +171,28 @@ impl Intake {
         self.arrived.notify_one();
     }
 
-    /// The only message that waits, if a worker is free: it counts as being worked on, and the
-    /// caller is its worker.
-    pub fn start_alone(&self) -> Option<Arrival> {
+    /// The only message that waits, if a worker is free and it `may` be started by the caller: then it
+    /// counts as being worked on, and the caller is its worker. If it may not, a worker is told of it.
+    pub fn start_alone(&self, may: impl FnOnce(&Arrival) -> bool) -> Option<Arrival> {
         let mut state = self.state();
-        let alone = state.queue.len() == 1 && !state.closed && state.working < self.places();
+        let alone = state.queue.len() == 1 && !state.closed && self.has_place(&state);
         if !alone {
             return None;
         }
-        state.working += 1;
-        state.pop()
+        if !state.queue.front().is_some_and(may) {
+            drop(state);
+            self.arrived.notify_one();
+            return None;
+        }
+        state.begin()
+    }
+
+    /// Whether the first that waits may be worked on: a worker is free, and it isn't too long beside
+    /// what is worked on already.
+    fn has_place(&self, state: &State) -> bool {
+        let first = state.queue.front().map_or(0, |arrival| arrival.bytes.len());
+        let bytes = state.working_bytes.saturating_add(first);
+        state.working < self.places() && (state.working == 0 || bytes <= self.most_working_bytes)
     }
 
     fn places(&self) -> u64 {
@@ -186,10 +208,9 @@ impl Intake {
                 if state.closed {
                     return None;
                 }
-                if state.working < self.places()
-                    && let Some(arrival) = state.pop()
+                if self.has_place(&state)
+                    && let Some(arrival) = state.begin()
                 {
-                    state.working += 1;
                     return Some(arrival);
                 }
             }
@@ -197,10 +218,11 @@ impl Intake {
         }
     }
 
-    /// A worker is done with a message, with whatever outcome.
-    pub fn finished(&self) {
+    /// A worker is done with a message of so many bytes, with whatever outcome.
+    pub fn finished(&self, bytes: usize) {
         let mut state = self.state();
         state.working -= 1;
+        state.working_bytes -= bytes;
         state.finished += 1;
         drop(state);
         self.arrived.notify_one();
@@ -266,7 +288,7 @@ pub(crate) mod tests {
     fn busy(capacity: usize, policy: DropPolicy) -> Intake {
         let intake = Intake::new(1, capacity, policy);
         assert_eq!(intake.offer(arrival(0)), Offered::Waits);
-        assert!(intake.start_alone().is_some());
+        assert!(intake.start_alone(|_| true).is_some());
         intake
     }
 
@@ -280,7 +302,7 @@ pub(crate) mod tests {
             assert_eq!(intake.offer(arrival(2)), Offered::Waits);
             assert_eq!(intake.offer(arrival(3)), Offered::Dropped(arrival(gone)));
             for expected in left {
-                intake.finished();
+                intake.finished(0);
                 assert_eq!(intake.next().await.as_ref().map(number), Some(expected));
             }
         }
@@ -301,10 +323,15 @@ pub(crate) mod tests {
     fn what_waits_is_bounded_in_bytes_too() {
         let long = |number| Arrival { bytes: Bytes::from(vec![0; 10]), ..arrival(number) };
         let all = |intake: &Intake| -> Vec<u64> {
-            std::iter::from_fn(|| intake.overflow()).map(|gone| number(&gone)).collect()
+            std::iter::from_fn(|| intake.overflow())
+                .map(|gone| match gone {
+                    Offered::Dropped(gone) => number(&gone),
+                    other => panic!("{other:?}"),
+                })
+                .collect()
         };
         for (policy, gone) in [(DropPolicy::Oldest, [1, 2]), (DropPolicy::Newest, [4, 3])] {
-            let intake = busy(9, policy).of_bytes(25);
+            let intake = busy(9, policy).of_bytes(25, usize::MAX);
             for number in 1..=4 {
                 assert_eq!(intake.offer(long(number)), Offered::Waits);
             }
@@ -312,13 +339,49 @@ pub(crate) mod tests {
             let counters = intake.counters("l");
             assert_eq!((counters.queue_dropped, counters.queued, counters.taken), (2, 2, 5));
         }
-        let intake = busy(9, DropPolicy::Oldest).of_bytes(5);
+        let intake = busy(9, DropPolicy::Oldest).of_bytes(5, usize::MAX);
         assert_eq!(intake.offer(long(1)), Offered::Waits);
         assert!(all(&intake).is_empty(), "the only one may be longer");
         assert_eq!(intake.offer(long(2)), Offered::Waits);
         assert_eq!(all(&intake), [1]);
         intake.close();
         assert!(intake.overflow().is_none());
+    }
+
+    #[test]
+    fn what_is_too_long_to_wait_is_started_while_a_worker_is_free() {
+        let long = |number| Arrival { bytes: Bytes::from(vec![0; 10]), ..arrival(number) };
+        let intake = Intake::new(2, 9, DropPolicy::Oldest).of_bytes(5, usize::MAX);
+        for number in 1..=3 {
+            assert_eq!(intake.offer(long(number)), Offered::Waits);
+        }
+        assert_eq!(intake.overflow(), Some(Offered::Starts(long(1))));
+        assert_eq!(intake.overflow(), Some(Offered::Starts(long(2))));
+        assert_eq!(intake.overflow(), None, "the only one that waits");
+    }
+
+    #[tokio::test]
+    async fn what_is_worked_on_is_bounded_in_bytes_too() {
+        let long = |number| Arrival { bytes: Bytes::from(vec![0; 10]), ..arrival(number) };
+        let intake = Intake::new(9, 9, DropPolicy::Oldest).of_bytes(usize::MAX, 25);
+        for number in 1..=4 {
+            assert_eq!(intake.offer(long(number)), Offered::Waits);
+        }
+        assert_eq!(intake.next().await, Some(long(1)));
+        assert_eq!(intake.next().await, Some(long(2)));
+        assert!(intake.start_alone(|_| true).is_none());
+        assert!(
+            tokio::time::timeout(std::time::Duration::from_millis(10), intake.next())
+                .await
+                .is_err()
+        );
+        intake.finished(10);
+        assert_eq!(intake.next().await, Some(long(3)));
+        // One alone may be as long as it is.
+        let intake = Intake::new(9, 9, DropPolicy::Oldest).of_bytes(usize::MAX, 5);
+        assert_eq!(intake.offer(long(1)), Offered::Waits);
+        assert!(intake.start_alone(|_| false).is_none());
+        assert_eq!(intake.start_alone(|_| true), Some(long(1)));
     }
 
     #[tokio::test]
@@ -358,9 +421,9 @@ pub(crate) mod tests {
                     }
                     4 => {
                         let alone = before.queued == 1 && before.working < workers as u64;
-                        prop_assert_eq!(intake.start_alone().is_some(), alone);
+                        prop_assert_eq!(intake.start_alone(|_| true).is_some(), alone);
                     }
-                    3 if before.working > 0 => intake.finished(),
+                    3 if before.working > 0 => intake.finished(0),
                     _ => {}
                 }
                 let c = intake.counters("l");

@@ -183,12 +183,16 @@ fn told(error: anyhow::Error) -> anyhow::Error {
 fn contents(config: &Config, lane: &Lane, form: Option<&TopicForm>) -> anyhow::Result<Contents> {
     let own = |form: &TopicForm| {
         let of = lane.message_type.as_str();
+        if of == message::ROBOT_MESSAGE {
+            return form.is_of_robots(&lane.topic).map(|()| None);
+        }
         let schema = Own::needs_schema(form, &config.ai, &config.web)
             .then(|| definitions::schema(of))
             .transpose()?;
-        Own::new(&lane.topic, of, form, config.ai.bytes, schema)
+        let base64 = config.ai.base64(&config.web);
+        Own::new(&lane.topic, of, form, base64, schema).map(Some)
     };
-    let own = form.map(own).transpose()?;
+    let own = form.map(own).transpose()?.flatten();
     Ok(Contents::new(own, &config.ai, &config.web)?)
 }
 
@@ -208,21 +212,27 @@ fn links(
     token: &Token,
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Links> {
-    let open = |url: &str, token: &Token, form: HttpForm| {
+    let open = |url: &str, token: &Token, form: HttpForm, content_type: &'static str| {
         links::open(kind, url, path, trust, clock, |link| {
             link.max_reply_bytes = config.max_reply_bytes;
             link.token = token.clone();
             link.form = form;
+            link.content_type = content_type;
         })
     };
     let environment = |name: &str| std::env::var(name).ok();
     // Echo handlers are ours, and take what they get.
     let form = |own: Result<HttpForm, Refused>| path.map_or(own, |_| Ok(HttpForm::default()));
-    // Somebody else's AI service must not get our token.
-    let ai_token = if config.ai_gets_token { token.clone() } else { Token::none() };
-    let ai = open(&config.ai_url, &ai_token, form(config.ai.http(&environment))?)?;
-    let web = open(&config.web_url, token, form(config.web.http(&environment))?)?;
-    Ok(Links { ai: told_time::told_time(ai, &config.ai), web })
+    // Somebody else's service must not get our token.
+    let shown = |is_ours: bool| if is_ours { token.clone() } else { Token::none() };
+    let (ai_token, web_token) = (shown(config.ai_gets_token), shown(config.web_is_ours()));
+    let media_type = config.ai.content_type();
+    let ai = open(&config.ai_url, &ai_token, form(config.ai.http(&environment))?, media_type)?;
+    let web_form = form(config.web.http(&environment))?;
+    let web = open(&config.web_url, &web_token, web_form, "application/json")?;
+    // Echo handlers tell their time as all of ours do.
+    let ai = if path.is_none() { told_time::told_time(ai, &config.ai) } else { ai };
+    Ok(Links { ai, web })
 }
 
 fn to_collector(
@@ -261,7 +271,9 @@ fn prober(
         if config.ai_gets_token {
             probed.push(Probed { kind, stage: Stage::Ai, link: ai, is_current });
         }
-        probed.push(Probed { kind, stage: Stage::Web, link: web, is_current });
+        if config.web_is_ours() {
+            probed.push(Probed { kind, stage: Stage::Web, link: web, is_current });
+        }
     }
     let records = records.clone();
     Ok(Some(Prober {
@@ -283,13 +295,15 @@ fn assemble(
     bodies: Option<Arc<Bodies>>,
 ) -> Arc<Pipeline> {
     let (workers, queue) = config.capacity(lane.qos);
-    let most_bytes =
-        usize::try_from(config.queue_mb.saturating_mul(1_000_000)).unwrap_or(usize::MAX);
+    let bytes = |mb: u64| usize::try_from(mb.saturating_mul(1_000_000)).unwrap_or(usize::MAX);
+    let (waiting, working) = (bytes(config.queue_mb), bytes(config.in_flight_mb));
     Arc::new(Pipeline {
         lane: lane.name.clone(),
         contents,
         clock,
-        intake: Arc::new(Intake::new(workers, queue, config.drop_policy).of_bytes(most_bytes)),
+        intake: Arc::new(
+            Intake::new(workers, queue, config.drop_policy).of_bytes(waiting, working),
+        ),
         ai: links.ai,
         web: links.web,
         ai_timeout: config.ai_timeout(),

@@ -4,14 +4,15 @@
 //! It looks as the gateway would: with its middleware, its environment and its user. It takes from
 //! the topic for some seconds and hands nothing on.
 
+use crate::scout;
 use crate::shared_memory;
 use clap::{Parser, ValueEnum};
 use hopwatch_kit::logging::{self, LogFormat};
 use hopwatch_kit::service::exit;
 use hopwatch_model::PublisherId;
 use hopwatch_tap::{
-    Durability, EndpointInfo, Qos, Reliability, Subscription, Tap, TapConfig, TapError, TapEvent,
-    TypeSupport, misfits,
+    Durability, EndpointInfo, Qos, Subscription, Tap, TapConfig, TapError, TapEvent, TypeSupport,
+    misfits,
 };
 use hopwatch_wire::look::{Look, LookPublisher, LookTopic, LookedAt};
 use std::collections::HashMap;
@@ -188,21 +189,20 @@ fn usual_type(publishers: &[EndpointInfo]) -> Option<String> {
 
 /// What to ask for: the strongest that all publishers of the type offer, if nothing is said.
 fn asked(asked: Asked, publishers: &[EndpointInfo], topic_type: &str) -> Qos {
-    let all = |offers: &dyn Fn(&EndpointInfo) -> bool| {
-        let mut of_type = publishers.iter().filter(|p| p.topic_type == topic_type).peekable();
-        of_type.peek().is_some() && of_type.all(offers)
-    };
     match asked {
         Asked::Reliable => Qos::RELIABLE,
         Asked::BestEffort => Qos::BEST_EFFORT,
         Asked::Match => {
-            let reliable = all(&|p| p.reliability != Some(Reliability::BestEffort));
-            let lasting = all(&|p| p.durability == Some(Durability::TransientLocal));
-            Qos {
-                reliability: if reliable { Reliability::Reliable } else { Reliability::BestEffort },
-                durability: if lasting { Durability::TransientLocal } else { Durability::Volatile },
-                ..Qos::RELIABLE
-            }
+            let of_type: Vec<_> =
+                publishers.iter().filter(|p| p.topic_type == topic_type).cloned().collect();
+            // What is kept from before shows that messages arrive; nobody measures it here.
+            let lasting = |of: &EndpointInfo| of.durability == Some(Durability::TransientLocal);
+            let durability = if !of_type.is_empty() && of_type.iter().all(lasting) {
+                Durability::TransientLocal
+            } else {
+                Durability::Volatile
+            };
+            Qos { reliability: scout::offer(&of_type), durability, ..Qos::RELIABLE }
         }
     }
 }
@@ -266,6 +266,7 @@ fn described(publisher: &EndpointInfo, ours: Option<&Ours>) -> LookPublisher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hopwatch_tap::Reliability;
 
     fn publisher(
         topic_type: &str,

@@ -14,6 +14,7 @@ use hopwatch_clocksync::RHO_PPM;
 use hopwatch_kit::{Clock, Shutdown};
 use hopwatch_link::{Call, CallError, Link, Request};
 use hopwatch_model::{ClockId, Failure, Hop, IMPOSSIBLE_TIMING, Ns, Outcome, Stage, Trace};
+use serde_json::value::RawValue;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,15 +64,21 @@ impl Pipeline {
     pub fn offer(self: &Arc<Self>, arrival: Arrival, runtime: &Handle) {
         match self.intake.offer(arrival) {
             Offered::Waits => {}
-            Offered::Starts(first) => {
-                let work = Arc::clone(self).worker(first, self.clock.now());
-                self.under_way.tasks.spawn_on(work, runtime);
-            }
+            Offered::Starts(first) => self.spawn(first, runtime),
             Offered::Dropped(arrival) => self.drop_from_queue(&arrival),
         }
-        while let Some(arrival) = self.intake.overflow() {
-            self.drop_from_queue(&arrival);
+        while let Some(overflow) = self.intake.overflow() {
+            match overflow {
+                Offered::Starts(first) => self.spawn(first, runtime),
+                Offered::Dropped(arrival) => self.drop_from_queue(&arrival),
+                Offered::Waits => {}
+            }
         }
+    }
+
+    fn spawn(self: &Arc<Self>, arrival: Arrival, runtime: &Handle) {
+        let work = Arc::clone(self).worker(arrival, self.clock.now());
+        self.under_way.tasks.spawn_on(work, runtime);
     }
 
     /// A message that the queue gave up.
@@ -111,31 +118,33 @@ impl Pipeline {
     /// thread: its request is on the wire before any other thread has been woken, which would
     /// cost more than all the rest. Whatever it has to wait for is waited for elsewhere.
     pub fn start_here(self: &Arc<Self>, runtime: &Handle) {
-        let Some(arrival) = self.intake.start_alone() else { return };
+        // Who takes from ROS must not wait for JSON of a large one.
+        let light = |arrival: &Arrival| Contents::is_light(&arrival.bytes);
+        let Some(arrival) = self.intake.start_alone(light) else { return };
         let work = Arc::clone(self).worker(arrival, self.clock.now());
         begin_here(self.under_way.tasks.track_future(work).boxed(), runtime);
     }
 
     /// One message, and its place: whatever happens, it is finished once and has one record.
     async fn worker(self: Arc<Self>, arrival: Arrival, started: i64) {
-        let work = self.work(&arrival, started, &self.under_way.abandon);
+        let work = self.work(&arrival, started);
         if AssertUnwindSafe(work).catch_unwind().await.is_err() {
             let mut trace = message::bare(&arrival, &self.lane, self.clock.id());
             trace.detail = Some("a worker of the gateway panicked".to_owned());
             (self.record)(trace);
         }
         // Recorded before it counts as finished: who sees the counter finds the record.
-        self.intake.finished();
+        self.intake.finished(arrival.bytes.len());
     }
 
     /// One message; whatever happens, it ends with one record.
-    async fn work(&self, arrival: &Arrival, started: i64, abandon: &Shutdown) {
-        let (mut trace, opened) = self.contents.open(arrival, &self.lane, self.clock.id());
+    async fn work(self: &Arc<Self>, arrival: &Arrival, started: i64) {
+        let (mut trace, opened) = self.open(arrival).await;
         trace.stamps.set(Hop::Started, self.clock.id(), started);
         if let Some(opened) = opened {
             tokio::select! {
                 () = self.travel(&mut trace, opened) => {}
-                () = abandon.begun() => {
+                () = self.under_way.abandon.begun() => {
                     trace.outcome = Outcome::Abandoned;
                     trace.detail = Some("the gateway was stopped first".to_owned());
                 }
@@ -144,7 +153,30 @@ impl Pipeline {
         (self.record)(trace);
     }
 
-    async fn travel(&self, trace: &mut Trace, Opened { ai, message }: Opened) {
+    /// The message read, on a thread of its own if that takes long: nobody's stamps wait for it.
+    async fn open(self: &Arc<Self>, arrival: &Arrival) -> (Trace, Option<Opened>) {
+        if !self.contents.is_heavy(arrival) {
+            return self.contents.open(arrival, &self.lane, self.clock.id());
+        }
+        let (own, arrival) = (Arc::clone(self), arrival.clone());
+        aside(move || own.contents.open(&arrival, &own.lane, own.clock.id())).await
+    }
+
+    /// The same of what the web service gets.
+    async fn web_body(
+        self: &Arc<Self>,
+        trace: &Trace,
+        message: Bytes,
+        answer: Box<RawValue>,
+    ) -> Result<Bytes, String> {
+        if !self.contents.is_heavy_for_web(&message) {
+            return self.contents.web_body(trace, &message, &answer);
+        }
+        let (own, trace) = (Arc::clone(self), trace.clone());
+        aside(move || own.contents.web_body(&trace, &message, &answer)).await
+    }
+
+    async fn travel(self: &Arc<Self>, trace: &mut Trace, Opened { ai, message }: Opened) {
         self.lay_down(Stage::Ai, &ai);
         let call = self.call(&*self.ai, trace, ai, self.ai_timeout).await;
         note(trace, &call, &AI, self.clock.id());
@@ -152,13 +184,9 @@ impl Pipeline {
             Ok(answer) => answer,
             Err(error) => return fail(trace, Stage::Ai, error),
         };
-        let body = match self.contents.web_body(trace, &message, &answer) {
+        let body = match self.web_body(trace, message, answer).await {
             Ok(body) => body,
-            Err(why) => {
-                // Of the answer, not of the message, which the AI service could use.
-                let error = CallError::new(Failure::BadReply, why);
-                return fail(trace, Stage::Ai, error);
-            }
+            Err(why) => return fail(trace, Stage::Web, CallError::new(Failure::NotMade, why)),
         };
         self.lay_down(Stage::Web, &body);
         let call = self.call(&*self.web, trace, body, self.web_timeout).await;
@@ -177,6 +205,15 @@ impl Pipeline {
 
     async fn call(&self, link: &dyn Link, trace: &Trace, body: Bytes, deadline: Duration) -> Call {
         link.call(Request { trace: Some(trace.id), body, deadline }).await
+    }
+}
+
+/// Work that takes long, on a thread that nothing else waits for.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // It is a panic: a task on such a thread isn't cancelled once it runs.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

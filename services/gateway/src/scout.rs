@@ -5,7 +5,7 @@ use crate::config::{Config, Lane};
 use crate::forms::{TopicForm, TopicQos};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::config::Refused;
-use hopwatch_tap::{Durability, EndpointInfo, Qos, Reliability, Tap, TapConfig};
+use hopwatch_tap::{EndpointInfo, Qos, Reliability, Tap, TapConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -43,7 +43,7 @@ pub(crate) async fn complete(
     )?;
     let deadline = Instant::now() + Duration::from_millis(config.discovery_ms);
     for (topic, form) in forms.iter_mut().filter(|(_, form)| asks(form)) {
-        let found = publishers(&tap, topic, deadline, end).await?;
+        let found = publishers(&tap, topic, &form.message_type, deadline, end).await?;
         if form.message_type.is_empty() {
             form.message_type = type_of(topic, &found)?;
             tracing::info!("{topic} is of type {}, as its publishers have it", form.message_type);
@@ -52,8 +52,6 @@ pub(crate) async fn complete(
             }
         }
         if form.qos == TopicQos::Match {
-            let found: Vec<_> =
-                found.into_iter().filter(|of| of.topic_type == form.message_type).collect();
             let mut own: Vec<&mut Lane> =
                 lanes.iter_mut().filter(|lane| lane.topic == *topic).collect();
             match_lanes(topic, &found, &mut own)?;
@@ -64,19 +62,29 @@ pub(crate) async fn complete(
     Ok(forms)
 }
 
-/// The topic's publishers, once some are there and no more come.
+/// The topic's publishers, of this type if there is one to look for, once some are there and no more
+/// come.
 async fn publishers(
     tap: &Tap,
     topic: &str,
+    message_type: &str,
     deadline: Instant,
     end: &Shutdown,
 ) -> anyhow::Result<Vec<EndpointInfo>> {
     let mut settled: Option<Instant> = None;
     loop {
-        let found = tap.publishers(topic)?;
+        let (found, others): (Vec<_>, Vec<_>) = tap
+            .publishers(topic)?
+            .into_iter()
+            .partition(|of| message_type.is_empty() || of.topic_type == message_type);
         let now = Instant::now();
         if !found.is_empty() && now >= *settled.get_or_insert(now + SETTLING) {
             return Ok(found);
+        }
+        if let (true, [other, ..]) = (now >= deadline && found.is_empty(), &others[..]) {
+            let (name, of) = (other.name(), &other.topic_type);
+            let why = format!("{topic} has no publisher of {message_type}: {name} publishes {of}");
+            return Err(Refused(why).into());
         }
         if now >= deadline && found.is_empty() {
             let why = format!(
@@ -124,9 +132,8 @@ fn match_lanes(
             "topics.{topic:?}: qos = \"match\" makes its lanes the same, which ask for different QoS"
         )));
     }
-    let offered = offer(publishers);
     for lane in lanes {
-        lane.qos = Qos { reliability: offered.0, durability: offered.1, ..lane.qos };
+        lane.qos = Qos { reliability: offer(publishers), ..lane.qos };
         tracing::info!(
             "lane {} subscribes to {topic} with {}, as its publishers offer",
             lane.name,
@@ -136,35 +143,30 @@ fn match_lanes(
     Ok(())
 }
 
-/// The most that all of them offer: more would match with some only, less would give something
-/// away. What isn't told counts as not offered.
-fn offer(publishers: &[EndpointInfo]) -> (Reliability, Durability) {
-    let some = !publishers.is_empty();
-    let reliable = publishers.iter().all(|of| of.reliability == Some(Reliability::Reliable));
-    let kept = publishers.iter().all(|of| of.durability == Some(Durability::TransientLocal));
-    (
-        if some && reliable { Reliability::Reliable } else { Reliability::BestEffort },
-        if some && kept { Durability::TransientLocal } else { Durability::Volatile },
-    )
+/// What all of them offer: RELIABLE would match with some only where one doesn't. What isn't told
+/// counts as not offered.
+///
+/// Durability is not matched: what a publisher has kept from before was published before anybody
+/// measured, and would come as messages that took so long.
+pub(crate) fn offer(publishers: &[EndpointInfo]) -> Reliability {
+    let all = publishers.iter().all(|of| of.reliability == Some(Reliability::Reliable));
+    if all && !publishers.is_empty() { Reliability::Reliable } else { Reliability::BestEffort }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use hopwatch_model::PublisherId;
+    use hopwatch_tap::Durability;
 
-    fn publisher(
-        of: &str,
-        reliability: Option<Reliability>,
-        durability: Durability,
-    ) -> EndpointInfo {
+    fn publisher(of: &str, reliability: Option<Reliability>) -> EndpointInfo {
         EndpointInfo {
             node: Some(format!("/{of}")),
             topic_type: format!("p/msg/{of}"),
             type_hash: None,
             id: PublisherId([1; 16]),
             reliability,
-            durability: Some(durability),
+            durability: Some(Durability::TransientLocal),
             deadline: None,
             liveliness: None,
             lease: None,
@@ -173,26 +175,20 @@ mod tests {
 
     #[test]
     fn what_all_publishers_offer_is_asked_for() {
-        use {Durability::*, Reliability::*};
-        let of = |all: &[(Option<Reliability>, Durability)]| {
-            let all: Vec<_> = all.iter().map(|(r, d)| publisher("T", *r, *d)).collect();
-            offer(&all)
+        use Reliability::{BestEffort, Reliable};
+        let of = |all: &[Option<Reliability>]| {
+            offer(&all.iter().map(|offered| publisher("T", *offered)).collect::<Vec<_>>())
         };
-        assert_eq!(of(&[(Some(Reliable), TransientLocal)]), (Reliable, TransientLocal));
-        let both = [(Some(Reliable), TransientLocal), (Some(BestEffort), TransientLocal)];
-        assert_eq!(of(&both), (BestEffort, TransientLocal));
-        assert_eq!(
-            of(&[(Some(Reliable), TransientLocal), (Some(Reliable), Volatile)]),
-            (Reliable, Volatile)
-        );
-        assert_eq!(of(&[(None, Volatile)]), (BestEffort, Volatile));
-        assert_eq!(of(&[]), (BestEffort, Volatile));
+        assert_eq!(of(&[Some(Reliable), Some(Reliable)]), Reliable);
+        assert_eq!(of(&[Some(Reliable), Some(BestEffort)]), BestEffort);
+        assert_eq!(of(&[Some(Reliable), None]), BestEffort);
+        assert_eq!(of(&[]), BestEffort);
     }
 
     #[test]
     fn a_topic_of_two_types_is_refused_by_both_names() {
-        let one = publisher("T", None, Durability::Volatile);
-        let other = publisher("U", None, Durability::Volatile);
+        let one = publisher("T", None);
+        let other = publisher("U", None);
         assert_eq!(type_of("/t", &[one.clone(), one.clone()]).unwrap(), "p/msg/T");
         let why = type_of("/t", &[one, other]).unwrap_err().0;
         assert!(why.contains("p/msg/T (publisher /T)") && why.contains("p/msg/U"), "{why}");

@@ -22,7 +22,8 @@ pub(crate) fn told_time(link: Arc<dyn Link>, form: &AiForm) -> Arc<dyn Link> {
         ServerTime::Headers => return link,
         ServerTime::None => None,
         ServerTime::Field => {
-            let pointer = format!("/{}", form.server_time_field.replace('.', "/"));
+            let steps = form.server_time_field.replace(['.', '['], "/").replace(']', "");
+            let pointer = format!("/{steps}");
             Some((pointer, form.server_time_unit))
         }
     };

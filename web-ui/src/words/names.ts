@@ -36,6 +36,7 @@ export const failureName = names(
     refused: "refused",
     failed: "failed",
     bad_reply: "bad reply",
+    not_made: "request not made",
   },
   {
     unreachable: "연결 불가",
@@ -44,6 +45,7 @@ export const failureName = names(
     refused: "거부됨",
     failed: "실패",
     bad_reply: "잘못된 응답",
+    not_made: "요청 만들기 실패",
   },
 );
 
