@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn database_and_runs_exclude_each_other() {
         let (runs, database) = ("a".to_owned(), "b".to_owned());
-        let mut config = Config { runs, database, ..Config::default() };
+        let mut config = Config { database, runs, ..Config::default() };
         let refused = Run::begin(&mut config, &Budget::default()).err().unwrap();
         assert!(refused.to_string().contains("exclude each other"));
         assert!(Run::begin(&mut Config::default(), &Budget::default()).unwrap().is_none());
