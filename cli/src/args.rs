@@ -65,6 +65,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::CERTIFICATES)]
 pub(crate) struct Certificates {
     /// A host, by the names and addresses that others call it by, with commas between; once for
     /// each host

@@ -76,6 +76,16 @@ Examples:
 
 See also: docs/measurement.md (clocks of other hosts)";
 
+/// Of `certificates`.
+pub(crate) const CERTIFICATES: &str = "\
+Examples:
+  hopwatch certificates --out tls --host gateway.lan,10.0.0.2 --host ai.lan,10.0.0.3
+  hopwatch certificates --out tls --host web.lan --days 90     one more, by the same CA
+
+Exit codes: 0 made, 2 usage or configuration, 4 failed
+
+See also: docs/hosts.md";
+
 /// Of `doctor`.
 pub(crate) const DOCTOR: &str = "\
 Examples:

@@ -110,9 +110,10 @@ async fn refusals_are_named() {
     let long: &'static str = Box::leak("x".repeat(2000).into_boxed_str());
     let call = link(port, false).call(request(long)).await;
     assert_eq!(call.result.unwrap_err().failure, Failure::Refused);
-    for bad in ["", "https://x", "http://", "nonsense", "ftp://h/"] {
+    for bad in ["", "https://", "http://", "nonsense", "ftp://h/"] {
         assert!(Target::parse(bad).is_err(), "{bad}");
     }
+    assert!(Target::parse("https://x").unwrap().is_secure());
 }
 
 /// A server that reads a request and writes `reply`, then does as told.

@@ -550,7 +550,7 @@ notes: Array<string>, };
 
 export type PublishedSource = "census" | "publication_sequence" | "header_sequence" | "nothing";
 
-export type Failure = "unreachable" | "broken" | "timed_out" | "refused" | "failed" | "bad_reply";
+export type Failure = "unreachable" | "broken" | "timed_out" | "refused" | "failed" | "bad_reply" | "not_made";
 
 export type Class = "ai" | "transport" | "overhead";
 

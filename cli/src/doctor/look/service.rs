@@ -104,6 +104,10 @@ pub(crate) async fn ask(question: &Question) -> Service {
 
 async fn exchange(question: &Question, service: &mut Service) -> Result<(), String> {
     let target = Target::parse(&question.url).map_err(|error| error.to_string())?;
+    if target.is_secure() {
+        // What is looked for (segments, idle connections) lies below TLS.
+        return Err(format!("{}: only http:// is looked at here", question.url));
+    }
     service.kept = Http1Config::new(target).max_idle;
     let url = url::Url::parse(&question.url).map_err(|error| error.to_string())?;
     let began = Instant::now();
