@@ -80,6 +80,7 @@ pub(crate) struct Certificates {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::HEALTH)]
 pub(crate) struct Health {
     /// What to ask, shown the token if there is one: http://127.0.0.1:8002/healthz
     #[arg(value_name = "URL")]
@@ -87,6 +88,7 @@ pub(crate) struct Health {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help::TOKEN)]
 pub(crate) struct TokenFile {
     /// The file; its folder must exist
     #[arg(value_name = "FILE")]

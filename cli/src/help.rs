@@ -86,6 +86,23 @@ Exit codes: 0 made, 2 usage or configuration, 4 failed
 
 See also: docs/hosts.md";
 
+/// Of `health`.
+pub(crate) const HEALTH: &str = "\
+Examples:
+  hopwatch health http://127.0.0.1:8002/healthz
+
+Exit codes: 0 well, 2 usage or configuration, 4 not well, or nobody there
+
+See also: docs/running.md (Docker)";
+
+/// Of `token`.
+pub(crate) const TOKEN: &str = "\
+Examples:
+  hopwatch token /run/hopwatch/token             make it, unless it is there
+  hopwatch token --show /run/hopwatch/token      and print it
+
+See also: docs/running.md (Docker), docs/hosts.md";
+
 /// Of `doctor`.
 pub(crate) const DOCTOR: &str = "\
 Examples:
@@ -173,6 +190,9 @@ mod tests {
             super::REPORT,
             super::RESPOND,
             super::DOCTOR,
+            super::CERTIFICATES,
+            super::HEALTH,
+            super::TOKEN,
         ];
         for text in all {
             let words = text.split([' ', ',', '\n']).map(std::path::Path::new);
