@@ -1,6 +1,6 @@
 //! `hopwatch doctor`: why it doesn't work, or doesn't measure well, and what to do.
 //!
-//! [`look`] gathers, [`judge`] says what it means (pure), [`print`] says it.
+//! [`look`] gathers, [`judge`] says what it means (pure), [`mod@print`] says it.
 
 mod clean;
 mod finding;

@@ -94,7 +94,7 @@ pub enum AiBody {
 #[serde(rename_all = "kebab-case")]
 pub enum WebBody {
     /// The whole message where the AI service gets JSON and it isn't longer than
-    /// [`LONGEST_WHOLE`], else who, which and how long.
+    /// 1 MiB as such, else who, which and how long.
     #[default]
     Auto,
     /// The whole message.

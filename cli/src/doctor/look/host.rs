@@ -153,7 +153,7 @@ fn synchronised() -> Option<(bool, &'static str)> {
     }
 }
 
-/// `time_namespaces(7)`: "monotonic <seconds> <nanoseconds>".
+/// `time_namespaces(7)`: `monotonic <seconds> <nanoseconds>`.
 fn shift() -> Option<String> {
     let text = fs::read_to_string("/proc/self/timens_offsets").ok()?;
     let words: Vec<&str> =
