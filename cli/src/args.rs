@@ -96,6 +96,9 @@ pub(crate) struct TokenFile {
     /// Print the token, for the live page's controls
     #[arg(long)]
     pub(crate) show: bool,
+    /// Let everybody read the file who can reach its folder, such as containers that share a volume
+    #[arg(long)]
+    pub(crate) shared: bool,
 }
 
 #[derive(Debug, Args)]

@@ -45,6 +45,10 @@ impl std::str::FromStr for Host {
         if names.first().is_some_and(|name| name == "ca") {
             return Err("the CA's own files are called ca: give another name first".to_owned());
         }
+        if let Some(first) = names.first().filter(|name| name.ends_with("-key")) {
+            let why = format!("{first} would be named as a key is: give another name first");
+            return Err(why);
+        }
         Ok(Self { names })
     }
 }
@@ -217,7 +221,18 @@ mod tests {
         for good in ["ai", "ai.lab.example,10.0.0.2", "::1", "10.0.0.1"] {
             assert!(good.parse::<Host>().is_ok(), "{good}");
         }
-        for bad in ["", "ca", "a b", "../x", "ai,", "https://ai", "ai:5000", "10.0.0.1/24"] {
+        for bad in [
+            "",
+            "ca",
+            "ca-key",
+            "x-key",
+            "a b",
+            "../x",
+            "ai,",
+            "https://ai",
+            "ai:5000",
+            "10.0.0.1/24",
+        ] {
             assert!(bad.parse::<Host>().is_err(), "{bad}");
         }
     }

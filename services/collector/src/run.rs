@@ -83,13 +83,31 @@ fn unended(runs: &Path) -> anyhow::Result<Option<PathBuf>> {
     let entries = std::fs::read_dir(runs)
         .with_context(|| format!("failed to read the folder {}", runs.display()))?;
     let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    // They are named by when they began.
-    let Some(newest) = folders.filter(|folder| is_in(folder)).max() else { return Ok(None) };
+    // Others may be there, too: runs of `hopwatch run` and experiments.
+    let ours = |folder: &PathBuf| {
+        folder.file_name().and_then(|name| name.to_str()).is_some_and(is_named_by_its_begin)
+    };
+    let Some(newest) = folders.filter(|folder| ours(folder) && is_in(folder)).max() else {
+        return Ok(None);
+    };
     let file = RunFile::read(&newest)?;
     let clock = clock_id().to_string();
     let goes_on =
         file.end() == End::NotYet && file.environment().get(CLOCK).is_some_and(|own| *own == clock);
     Ok(goes_on.then_some(newest))
+}
+
+/// "2026-11-30T12-00-00Z", or a further one of that second: "….2".
+fn is_named_by_its_begin(name: &str) -> bool {
+    let (time, number) = name.split_once('.').unwrap_or((name, "2"));
+    let digits = |place: &str| !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+    let time = time.strip_suffix('Z').and_then(|time| time.split_once('T'));
+    let fits = |part: &str, lengths: [usize; 3]| {
+        let parts: Vec<&str> = part.split('-').collect();
+        parts.len() == 3
+            && parts.iter().zip(lengths).all(|(p, length)| digits(p) && p.len() == length)
+    };
+    digits(number) && time.is_some_and(|(day, hour)| fits(day, [4, 2, 2]) && fits(hour, [2, 2, 2]))
 }
 
 fn begin_in(runs: &Path, budget: &Budget) -> anyhow::Result<UnderWay> {
@@ -125,6 +143,21 @@ fn environment() -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_runs_of_its_own_are_gone_on_with() {
+        for (name, ours) in [
+            ("2026-11-30T12-00-00Z", true),
+            ("2026-11-30T12-00-00Z.2", true),
+            ("mine", false),
+            ("out", false),
+            ("2026-11-30T12-00-00Z.", false),
+            ("2026-11-30T12-00-0Z", false),
+            ("compare-2026-11-30T12-00-00Z", false),
+        ] {
+            assert_eq!(is_named_by_its_begin(name), ours, "{name}");
+        }
+    }
 
     fn begin(runs: &Path) -> (Run, String) {
         let mut config = Config { runs: runs.display().to_string(), ..Config::default() };
