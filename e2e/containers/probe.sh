@@ -96,15 +96,15 @@ apt_places() {
 
 # Finds the place where this machine gets Debian from, and whether it answers.
 find_mirror() {
-    local place file=$work/InRelease
+    local address file=$work/InRelease
     [[ -x /usr/lib/apt/apt-helper ]] || cannot "there is no apt, whose sources say where to get Debian"
     mirror=
-    while read -r place; do
+    while read -r address; do
         rm -f "$file"
         can /usr/lib/apt/apt-helper -o Acquire::Retries=1 -o Acquire::http::Timeout=15 \
-            -o Acquire::https::Timeout=15 download-file "${place%/}/dists/$release/InRelease" "$file" || continue
+            -o Acquire::https::Timeout=15 download-file "${address%/}/dists/$release/InRelease" "$file" || continue
         if grep -q '^Origin: Debian$' "$file"; then
-            mirror=${place%/}
+            mirror=${address%/}
             break
         fi
     done < <(apt_places)

@@ -324,6 +324,7 @@ made_place=
 mkdir -p "$place"
 place=$(cd "$place" && pwd -P)
 work=$(mktemp -d "$place/proof.XXXXXX")
+chmod 755 "$work"
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
