@@ -5,37 +5,47 @@
 #   e2e/containers/prove.sh [--from-source | --from-host FOLDER] [--work FOLDER]
 #
 # --from-source (default)  the images build the programs, as for users: takes some ten minutes
-# --from-host FOLDER       the programs that lie in FOLDER are put into the same images
+# --from-host FOLDER       the programs that lie in FOLDER are put into the same images, on this
+#                          machine's release of Debian
+# --work FOLDER            where to make a folder for its data, some gigabytes (.hopwatch/containers)
 #
-# Where no engine answers, it starts one of its own, with all that belongs to it in the work folder
-# and under /run/hopwatch-proof, and makes base images; it needs root for that. At the end nothing of
-# it is left. Exit codes: 0 proven, 1 not, 2 wrong usage, 77 it can't be had here.
+# It needs root, installs Debian packages that are missing, and makes base images. Where no engine
+# answers, it starts one of its own, with all that belongs to it in the work folder and under
+# /run/hopwatch-proof. An engine that lives is used or left alone, never stopped. At the end nothing is
+# left but the packages, and an engine that Debian started with them. Exit codes: 0 proven, 1 not,
+# 2 wrong usage, 77 it can't be had here, and why.
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd -P)
 here=$root/e2e/containers
-work=$root/.hopwatch/containers
+place=$root/.hopwatch/containers
 run=/run/hopwatch-proof
 programs=
+usage() {
+    echo "prove.sh: $*" >&2
+    exit 2
+}
 while [[ $# -gt 0 ]]; do
     case $1 in
+        --from-host | --work) [[ -n ${2-} ]] || usage "$1 needs a folder" ;;&
         --from-source) programs= ;;
         --from-host)
+            [[ -x $2/hopwatch && -x $2/hopwatch-gateway && -x $2/hopwatch-robot-sim ]] ||
+                usage "no hopwatch, hopwatch-gateway and hopwatch-robot-sim in $2"
             programs=$(cd "$2" && pwd -P)
             shift
             ;;
         --work)
-            work=$2
+            place=$2
             shift
             ;;
-        *)
-            echo "prove.sh: unknown argument $1" >&2
-            exit 2
-            ;;
+        *) usage "unknown argument $1" ;;
     esac
     shift
 done
 
+# shellcheck source=e2e/containers/probe.sh
+source "$here/probe.sh"
 # shellcheck source=e2e/containers/engine.sh
 source "$here/engine.sh"
 # shellcheck source=e2e/containers/standins.sh
@@ -56,7 +66,8 @@ say() {
     printf '[%4d s] %s\n' $((SECONDS - started)) "$*"
 }
 
-# Runs a step, notes its time, and shows its log where it fails.
+# Runs a step, notes its time, and shows its log where it fails. Until the engine is up it may find out
+# that the proof can't be had.
 # Usage: step NAME COMMAND…
 step() {
     local name=$1 log=$work/log begun=${EPOCHREALTIME/[^0-9]/} code=0 tenths
@@ -70,6 +81,11 @@ step() {
     ) >"$log" 2>&1
     code=$?
     set -e
+    if [[ $code -eq 77 && -z ${engine_ready-} ]]; then
+        tail -n 25 "$log" | sed 's/^/    /'
+        say "$name: can't be had here"
+        exit 77
+    fi
     if [[ $code -ne 0 ]]; then
         tail -n 60 "$log" | sed 's/^/    /'
         say "$name: FAILED"
@@ -198,13 +214,25 @@ has_restarted() {
     [[ $count -gt $2 ]]
 }
 
+# Whether a process is one of a container, for the kernel: the engine may say 0, or number processes
+# of another machine.
+belongs_to() {
+    [[ $1 =~ ^[0-9]+$ && $1 -gt 1 && $2 =~ ^[0-9a-f]{64}$ ]] && grep -qF "$2" "/proc/$1/cgroup"
+}
+
 # `docker kill` is taken for a wish that it be stopped: nothing restarts after it. A crash is the end
 # of its process.
 kill_one() {
-    local service=$1 before pid delivered
+    local service=$1 before id pid delivered
+    wait_for 90 "$service" is_healthy "$service"
     before=$(restarts "$service")
     delivered=$(ask /v1/status | python3 "$here/account.py" delivered)
-    pid=$("$docker" inspect -f '{{.State.Pid}}' "$(container "$service")")
+    id=$(container "$service")
+    pid=$("$docker" inspect -f '{{.State.Pid}}' "$id")
+    belongs_to "$pid" "$id" || {
+        echo "process $pid isn't one of the container $id here: it isn't killed"
+        return 1
+    }
     kill -KILL "$pid"
     wait_for 60 "$service to be back" has_restarted "$service" "$before" >/dev/null
     wait_for 60 "the account after $service was killed" account_is_right $((delivered + 20))
@@ -274,7 +302,7 @@ read_token() {
 clean_up() {
     local code=$?
     trap - EXIT
-    trap '' INT TERM
+    trap '' INT TERM HUP
     if [[ -n ${engine_ready-} ]]; then
         if [[ $code -ne 0 ]]; then
             compose ps || true
@@ -284,22 +312,38 @@ clean_up() {
         remove_images >/dev/null 2>&1 || true
     fi
     stop_engine || code=1
-    rm -rf "$work"
+    remove_folder "$work" || code=1
+    [[ -z $made_place ]] || rmdir --ignore-fail-on-non-empty "$place"
     exit "$code"
 }
 
 choose_engine
-mkdir -p "$work"
+choose_release
+made_place=
+[[ -d $place ]] || made_place=yes
+mkdir -p "$place"
+place=$(cd "$place" && pwd -P)
+work=$(mktemp -d "$place/proof.XXXXXX")
+chmod 755 "$work"
 trap clean_up EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+probe_folder
+find_mirror
+find_missing
 if [[ -n $programs ]]; then
     say "The images get the programs that are built on this machine already, in $programs."
 else
     say 'The images build the programs from source.'
 fi
-step 'Debian packages' install_engine
+if [[ ${#packages[@]} -gt 0 ]]; then
+    step 'Debian packages' install_packages
+    hash -r
+    choose_engine
+fi
 find_commands
+step "Debian $release from $mirror" make_tree
 step 'engine' start_engine
 engine_ready=yes
 say "$("$docker" version --format 'engine {{.Server.Version}}, client {{.Client.Version}}'), ${compose_command[*]} $("${compose_command[@]}" version --short)"

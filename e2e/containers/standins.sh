@@ -3,8 +3,8 @@
 # debootstrap, with this machine's Rust, Node.js and ROS wheels put where the official images have
 # theirs. They hold this machine's certificates and settings for package registries, too.
 #
-# Expects `root`, `work` (a folder), `docker` (a command), the names RUST_IMAGE, NODE_IMAGE,
-# ROS_IMAGE, and `set -e`.
+# Expects `root`, `work` (a folder), `docker` (a command), `release` and `mirror` of Debian, the names
+# RUST_IMAGE, NODE_IMAGE, ROS_IMAGE, probe.sh, engine.sh, and `set -e`.
 # shellcheck disable=SC2154,SC2164 # these come from outside; `set -e` sees to failing cd
 
 base=hopwatch-standin:debian
@@ -18,16 +18,21 @@ registry_settings() {
     done
 }
 
-make_base() {
-    local tree=$work/debian settings
-    debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" \
-        http://deb.debian.org/debian
+# Debian in a folder; needs no engine.
+make_tree() {
+    local tree=$work/debian
+    debootstrap --variant=minbase --include=ca-certificates "$release" "$tree" "$mirror"
+    [[ -z $programs ]] || check_c_library "$tree"
     cp /usr/local/share/ca-certificates/*.crt "$tree/usr/local/share/ca-certificates/" || true
     cp /etc/ssl/certs/ca-certificates.crt "$tree/etc/ssl/certs/ca-certificates.crt"
     rm -rf "$tree"/var/cache/apt/archives/*.deb "$tree"/usr/share/{doc,man,locale}
+}
+
+make_base() {
+    local tree=$work/debian settings
     mapfile -t settings < <(registry_settings)
     tar -C "$tree" -c . | "$docker" import "${settings[@]}" --change 'CMD ["bash"]' - "$base"
-    rm -rf "$tree"
+    remove_folder "$tree"
 }
 
 # As rust:…-slim-bookworm has it: CARGO_HOME and RUSTUP_HOME in /usr/local, and a linker.
