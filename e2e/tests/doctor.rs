@@ -353,7 +353,7 @@ fn the_text_fits_and_the_configuration_says_where_to_look() {
     assert!(text.contains("doctor --ai-url http://127.0.0.1:1/x"), "{text}");
     for (words, said) in [
         ("doctor --wait 2h", "100ms and 1min"),
-        ("doctor --ai-url ftp://x/y", "only http://"),
+        ("doctor --ai-url ftp://x/y", "it must begin with http:// or https://"),
         ("doctor --ai-url http://127.0.0.1:1/ --ai-body /nowhere", "/nowhere"),
         ("doctor --type a/msg/B", "--topic"),
         ("doctor --config /nowhere.toml", "/nowhere.toml"),
