@@ -19,7 +19,12 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
     let without = uses_no_shared_memory(facts, seen);
     let mut all = ros::judge(&facts.ros, seen.unwrap_or(&Looked::NotBuilt));
     for (topic, looked) in &facts.topics {
-        all.extend(topic::judge(topic.as_deref(), looked, &facts.memory));
+        for finding in topic::judge(topic.as_deref(), looked, &facts.memory) {
+            // Lanes that ask for one topic in several ways have much in common.
+            if !all.contains(&finding) {
+                all.push(finding);
+            }
+        }
     }
     all.extend(memory::judge(&facts.memory, without, cleaned));
     all.extend(place::judge(&facts.place, without));
