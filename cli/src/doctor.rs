@@ -112,7 +112,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<u8> {
 async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts> {
     // Before anything else is under way here.
     let clocks = look::host::Clocks::look().await;
-    let question = service_question(doctor)?;
+    let question = service_question(doctor, configured.takes_any)?;
     let mut looked = Vec::new();
     for question in questions(doctor, &configured) {
         looked.push((question.topic.clone(), look::ask(&question).await));
@@ -123,7 +123,9 @@ async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts
     let service = match &question {
         Some(question) => {
             let (most, of) = (look::service::REQUESTS, &question.method);
-            tell!("sending up to {most} {of} requests to {}", question.url);
+            if !question.is_secure() {
+                tell!("sending up to {most} {of} requests to {}", question.url);
+            }
             Some(look::service::ask(question).await)
         }
         None => None,
@@ -179,7 +181,10 @@ fn questions(doctor: &Doctor, configured: &Configured) -> Vec<Question> {
 }
 
 /// What the AI service is asked, if anything.
-fn service_question(doctor: &Doctor) -> anyhow::Result<Option<look::service::Question>> {
+fn service_question(
+    doctor: &Doctor,
+    takes_any: bool,
+) -> anyhow::Result<Option<look::service::Question>> {
     let Some(url) = doctor.ai_url.clone() else { return Ok(None) };
     hopwatch_link::Target::parse(&url).map_err(|error| Usage(format!("--ai-url: {error}")))?;
     let method = doctor.ai_method.clone();
@@ -190,7 +195,7 @@ fn service_question(doctor: &Doctor) -> anyhow::Result<Option<look::service::Que
         None if method == Method::GET || method == Method::HEAD => Bytes::new(),
         None => serde_json::to_vec(&message()).context("failed to write a message")?.into(),
     };
-    Ok(Some(look::service::Question { url, method, body }))
+    Ok(Some(look::service::Question { url, method, body, takes_any }))
 }
 
 /// What a robot would have sent.

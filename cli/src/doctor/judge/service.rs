@@ -17,6 +17,9 @@ pub(crate) fn judge(service: Option<&Service>, configured: Option<&str>) -> Vec<
     let Some(service) = service else {
         return configured.map(not_asked).into_iter().collect();
     };
+    if service.is_secure {
+        return vec![by_tls(&service.url)];
+    }
     let mut all = Vec::new();
     let n = service.exchanges.len();
     if let Some(failure) = &service.failure {
@@ -48,6 +51,15 @@ fn not_asked(url: &str) -> Finding {
         .todo(format!("hopwatch doctor --ai-url {url}"))
 }
 
+fn by_tls(url: &str) -> Finding {
+    let why =
+        "it is asked by TLS, and what is looked for (segments, idle connections) lies below it";
+    SERVICE.unknown("reached", format!("{url}, which was not asked"), why).todo(
+        "on its own host, ask it by http:// behind its TLS (hopwatch doctor --ai-url \
+         http://127.0.0.1:PORT/PATH); or look at what hopwatch run reports of it",
+    )
+}
+
 fn answers(service: &Service) -> String {
     let mut took: Vec<i64> = service.exchanges.iter().map(|of| of.took_ns).collect();
     took.sort_unstable();
@@ -77,10 +89,20 @@ fn status(service: &Service) -> Finding {
             );
     }
     match service.exchanges.iter().find(|of| !of.is_json) {
+        Some(of) if service.takes_any => SERVICE.ok(
+            NAME,
+            format!("its replies need not be JSON ({}): answer = \"any\"", of.content_type),
+        ),
         Some(of) => SERVICE
             .problem(NAME, format!("its reply is no JSON ({})", of.content_type))
-            .why("the gateway counts it as ai bad_reply")
-            .todo("answer with a JSON body, content-type application/json"),
+            .why(
+                "the gateway counts it as ai bad_reply: its type must be application/json or …+json, \
+                 and its body JSON",
+            )
+            .todo(
+                "answer with a JSON body, content-type application/json; or let the gateway take \
+                 anything ([gateway.ai] answer = \"any\", and --config here)",
+            ),
         None => SERVICE.ok(NAME, "its replies are JSON, with a status of success"),
     }
 }

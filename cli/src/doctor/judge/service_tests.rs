@@ -61,8 +61,22 @@ fn replies_that_the_gateway_would_not_take_are_told() {
         assert_eq!(severity(&all, "replies"), Severity::Problem);
         assert!(one(&all, "replies").why.contains(word), "{status}");
     }
-    let all = found(&service(&Exchange { is_json: false, ..exchange() }));
+    let other = service(&Exchange { is_json: false, ..exchange() });
+    let all = found(&other);
+    assert_eq!(severity(&all, "replies"), Severity::Problem);
     assert!(one(&all, "replies").what.contains("no JSON (application/json)"));
+    let all = found(&Service { takes_any: true, ..other });
+    assert_eq!(severity(&all, "replies"), Severity::Ok);
+    assert!(one(&all, "replies").what.contains("answer = \"any\""));
+}
+
+#[test]
+fn what_is_asked_by_tls_is_not_known() {
+    let url = "https://a/b".to_owned();
+    let all = found(&Service { url, is_secure: true, ..Service::default() });
+    assert_eq!((all.len(), severity(&all, "reached")), (1, Severity::Unknown));
+    let finding = one(&all, "reached");
+    assert!(finding.what.contains("https://a/b") && finding.todo.contains("hopwatch run"));
 }
 
 #[test]

@@ -31,6 +31,15 @@ pub(crate) struct Question {
     pub(crate) url: String,
     pub(crate) method: Method,
     pub(crate) body: Bytes,
+    /// Its answer need not be JSON.
+    pub(crate) takes_any: bool,
+}
+
+impl Question {
+    /// Whether TLS is spoken: what is looked for (segments, idle connections) lies below it.
+    pub(crate) fn is_secure(&self) -> bool {
+        Target::parse(&self.url).is_ok_and(|target| target.is_secure())
+    }
 }
 
 /// What came of it.
@@ -38,6 +47,10 @@ pub(crate) struct Question {
 pub(crate) struct Service {
     pub(crate) url: String,
     pub(crate) method: String,
+    /// It is asked by TLS, and so nothing was looked at.
+    pub(crate) is_secure: bool,
+    /// Its answer need not be JSON.
+    pub(crate) takes_any: bool,
     /// Why no more was asked; `None`: all was well.
     pub(crate) failure: Option<String>,
     /// Opening the first connection, in ns.
@@ -68,7 +81,7 @@ pub(crate) struct Exchange {
     pub(crate) took_ns: i64,
     /// From the head of the reply to the end of its body, in ns.
     pub(crate) body_ns: i64,
-    /// The body is JSON, or none was asked for.
+    /// The reply says that it is JSON and is, or no body was asked for.
     pub(crate) is_json: bool,
     pub(crate) content_type: String,
     /// What it says of its own time.
@@ -94,8 +107,13 @@ pub(crate) async fn ask(question: &Question) -> Service {
     let mut service = Service {
         url: question.url.clone(),
         method: question.method.to_string(),
+        is_secure: question.is_secure(),
+        takes_any: question.takes_any,
         ..Service::default()
     };
+    if service.is_secure {
+        return service;
+    }
     if let Err(failure) = exchange(question, &mut service).await {
         service.failure = Some(failure);
     }
@@ -104,10 +122,6 @@ pub(crate) async fn ask(question: &Question) -> Service {
 
 async fn exchange(question: &Question, service: &mut Service) -> Result<(), String> {
     let target = Target::parse(&question.url).map_err(|error| error.to_string())?;
-    if target.is_secure() {
-        // What is looked for (segments, idle connections) lies below TLS.
-        return Err(format!("{}: only http:// is looked at here", question.url));
-    }
     service.kept = Http1Config::new(target).max_idle;
     let url = url::Url::parse(&question.url).map_err(|error| error.to_string())?;
     let began = Instant::now();
@@ -198,13 +212,21 @@ impl Connection {
             status: parts.status.as_u16(),
             took_ns: end - begin,
             body_ns: end - head,
-            is_json: question.method == Method::HEAD
-                || serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(),
+            is_json: question.method == Method::HEAD || is_json(content_type, &body),
             content_type: content_type.unwrap_or("no content type").to_owned(),
             told: told(&parts.headers),
         };
         Ok((exchange, stays))
     }
+}
+
+/// Whether the gateway would take it as JSON: it must say so, and be it.
+fn is_json(content_type: Option<&str>, body: &[u8]) -> bool {
+    let media_type = content_type.and_then(|of| of.split(';').next()).unwrap_or_default();
+    let media_type = media_type.trim().to_ascii_lowercase();
+    let says_so = media_type == "application/json" || media_type.ends_with("+json");
+    let text = std::str::from_utf8(body);
+    says_so && text.is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
 }
 
 fn keeps<B>(reply: &http::Response<B>) -> bool {
@@ -241,16 +263,33 @@ mod tests {
         assert_eq!(of("hopwatch-stamps", "nonsense"), Told::Nothing);
     }
 
+    #[test]
+    fn json_is_what_says_so_and_is() {
+        for (content_type, body, expected) in [
+            (Some("application/json"), "{}", true),
+            (Some("Application/JSON; charset=utf-8"), "[1]", true),
+            (Some("application/problem+json"), "{}", true),
+            (Some("text/plain"), "{}", false),
+            (Some("text/html"), "<p>", false),
+            (None, "{}", false),
+            (Some("application/json"), "{", false),
+            (Some("application/json"), "", false),
+        ] {
+            assert_eq!(is_json(content_type, body.as_bytes()), expected, "{content_type:?} {body}");
+        }
+        assert!(!is_json(Some("application/json"), b"\"\xff\""));
+    }
+
     #[tokio::test]
     async fn nobody_there_is_a_failure_with_the_address() {
         let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        for (url, word) in [
-            (format!("http://{nobody}/x"), nobody.to_string()),
-            ("https://127.0.0.1/x".to_owned(), "only http://".to_owned()),
-        ] {
-            let question = Question { url, method: Method::POST, body: Bytes::new() };
-            let failure = ask(&question).await.failure.unwrap();
-            assert!(failure.contains(&word), "{failure}");
-        }
+        let ask = |url: String| async {
+            ask(&Question { url, method: Method::POST, body: Bytes::new(), takes_any: false }).await
+        };
+        let failure = ask(format!("http://{nobody}/x")).await.failure.unwrap();
+        assert!(failure.contains(&nobody.to_string()), "{failure}");
+        // By TLS nothing is asked, and so nothing fails.
+        let secure = ask(format!("https://{nobody}/x")).await;
+        assert!(secure.is_secure && secure.failure.is_none() && secure.connections == 0);
     }
 }
