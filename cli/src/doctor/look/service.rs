@@ -1,6 +1,7 @@
 //! The user's AI service, asked some times over one connection, as the gateway asks it.
 
 use bytes::Bytes;
+use hopwatch_analysis::DELAYED_ACK;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::{Http1Config, Target};
 use hopwatch_wire::headers::{SERVER_TIMING, STAMPS, ServiceStamps, served_ns};
@@ -9,6 +10,7 @@ use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use std::os::linux::net::TcpStreamExt;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -18,6 +20,8 @@ pub(crate) const REQUESTS: usize = 20;
 /// No more are sent after so long; but these are.
 const LONG: Duration = Duration::from_secs(15);
 const LEAST: usize = 3;
+/// So many late bodies are no chance.
+pub(crate) const ENOUGH: usize = 3;
 /// A request may take so long.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// An idle connection is waited for as long as the gateway keeps one, and this.
@@ -81,6 +85,8 @@ pub(crate) struct Exchange {
     pub(crate) took_ns: i64,
     /// From the head of the reply to the end of its body, in ns.
     pub(crate) body_ns: i64,
+    /// The head was acknowledged at once, so that Nagle's algorithm could keep no body back.
+    pub(crate) acknowledged: bool,
     /// The reply says that it is JSON and is, or no body was asked for.
     pub(crate) is_json: bool,
     pub(crate) content_type: String,
@@ -133,7 +139,9 @@ async fn exchange(question: &Question, service: &mut Service) -> Result<(), Stri
             Some(connection) => connection,
             None => Connection::open(&url, service).await?,
         };
-        let asked = connection.ask(question, &url);
+        // Late bodies again, with the one thing changed that Nagle's algorithm waits for.
+        let apart = service.exchanges.iter().filter(|of| DELAYED_ACK.contains(&of.body_ns)).count();
+        let asked = connection.ask(question, &url, apart >= ENOUGH);
         let told = tokio::time::timeout(PATIENCE, asked)
             .await
             .map_err(|_| format!("no whole reply within {} s", PATIENCE.as_secs()))?;
@@ -158,6 +166,8 @@ async fn exchange(question: &Question, service: &mut Service) -> Result<(), Stri
 
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
+    /// For what is to be said to the kernel meanwhile.
+    tcp: std::net::TcpStream,
     /// Ends when the connection does.
     driver: JoinHandle<()>,
 }
@@ -176,18 +186,23 @@ impl Connection {
         service.connections += 1;
         // As the gateway does: what is found is the service's.
         tcp.set_nodelay(true).map_err(|error| fail(&error))?;
+        let tcp = tcp.into_std().map_err(|error| fail(&error))?;
+        let same = tcp.try_clone().map_err(|error| fail(&error))?;
+        let tcp = TcpStream::from_std(tcp).map_err(|error| fail(&error))?;
         let (sender, connection) =
             http1::handshake(TokioIo::new(tcp)).await.map_err(|error| fail(&error))?;
         // How it ended is told to whoever waits for a reply.
         let driver = tokio::spawn(async move { drop(connection.await) });
-        Ok(Self { sender, driver })
+        Ok(Self { sender, tcp: same, driver })
     }
 
-    /// Sends a request and reads its reply; and whether the connection stays.
+    /// Sends a request and reads its reply; and whether the connection stays. `acknowledge`: the head
+    /// is acknowledged at once.
     async fn ask(
         &mut self,
         question: &Question,
         url: &url::Url,
+        acknowledge: bool,
     ) -> Result<(Exchange, bool), String> {
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
@@ -202,6 +217,8 @@ impl Connection {
         let begin = mono_ns();
         let reply = self.sender.send_request(request).await.map_err(broken)?;
         let head = mono_ns();
+        // Linux sends an acknowledgement that it was delaying (tcp(7), TCP_QUICKACK).
+        let acknowledged = acknowledge && self.tcp.set_quickack(true).is_ok();
         let stays = keeps(&reply);
         let (parts, body) = reply.into_parts();
         let body = http_body_util::Limited::new(body, MOST_BYTES).collect().await;
@@ -212,6 +229,7 @@ impl Connection {
             status: parts.status.as_u16(),
             took_ns: end - begin,
             body_ns: end - head,
+            acknowledged,
             is_json: question.method == Method::HEAD || is_json(content_type, &body),
             content_type: content_type.unwrap_or("no content type").to_owned(),
             told: told(&parts.headers),
