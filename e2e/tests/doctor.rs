@@ -34,11 +34,18 @@ impl Found {
         self.0["findings"].as_array().unwrap()
     }
 
+    /// The only finding of this name.
+    #[track_caller]
+    fn one(&self, name: &str) -> &Value {
+        let of: Vec<&Value> = self.all().iter().filter(|of| of["name"] == name).collect();
+        let [finding] = of.as_slice() else { panic!("not one {name}: {:#?}", self.all()) };
+        finding
+    }
+
     /// The only finding of this name, which has this severity and says these words.
     #[track_caller]
     fn says(&self, name: &str, severity: &str, words: &[&str]) -> &Value {
-        let of: Vec<&Value> = self.all().iter().filter(|of| of["name"] == name).collect();
-        let [finding] = of.as_slice() else { panic!("not one {name}: {:#?}", self.all()) };
+        let finding = self.one(name);
         assert_eq!(finding["severity"], severity, "{finding:#?}");
         let text = ["what", "why", "todo"].map(|part| finding[part].as_str().unwrap()).join(" ");
         for word in words {
@@ -331,11 +338,21 @@ fn an_ai_service_is_measured() {
         server.close();
         Found::of(&ended)
     };
-    let found = ask(Manner::InTwo);
-    found.says("nagle", "problem", &["40 ms after their head", "TCP_NODELAY"]);
+    // On a busy machine replies come later than that, or too few of them in time to tell the cause.
+    let found = wait_until("bodies that come 40 ms after their heads", || {
+        let found = ask(Manner::InTwo);
+        let told = found.one("nagle").to_string();
+        if told.contains("head and body came") { Ok(found) } else { Err(told) }
+    });
+    let severity = found.one("nagle")["severity"].as_str().unwrap();
+    assert!(["problem", "warning"].contains(&severity), "{:#?}", found.one("nagle"));
+    found.says("nagle", severity, &["38 to 50 ms apart", "delayed ACK", "TCP_NODELAY"]);
     found.says("keep_alive", "ok", &["over one connection"]);
+    // What a model takes is nobody's fault, though it looks like it.
+    let found = ask(Manner::Streamed);
+    assert_ne!(found.one("nagle")["severity"], "problem", "{:#?}", found.one("nagle"));
     let found = ask(Manner::Timed);
-    found.says("nagle", "ok", &[]);
+    assert_ne!(found.one("nagle")["severity"], "problem", "{:#?}", found.one("nagle"));
     found.says("split", "ok", &["Server-Timing"]);
     found.says("idle", "ok", &["4 s"]);
     let found = ask(Manner::Good);
@@ -343,6 +360,8 @@ fn an_ai_service_is_measured() {
     found.says("replies", "ok", &["JSON"]);
     ask(Manner::Status(500)).says("replies", "problem", &["500", "ai failed"]);
     ask(Manner::Html).says("replies", "problem", &["no JSON (text/html"]);
+    let found = doctor(&world, "--wait 200ms --ai-url https://127.0.0.1:1/");
+    found.says("reached", "unknown", &["https://127.0.0.1:1/", "asked by TLS", "hopwatch run"]);
     ask(Manner::Half).says("reached", "problem", &["the reply can't be read"]);
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let found = doctor(&world, &format!("--wait 200ms --ai-url http://{nobody}/"));
