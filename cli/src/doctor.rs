@@ -3,6 +3,7 @@
 //! [`look`] gathers, [`judge`] says what it means (pure), [`mod@print`] says it.
 
 mod clean;
+mod configured;
 mod finding;
 mod judge;
 mod look;
@@ -13,23 +14,20 @@ use crate::report::print as print_out;
 use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use configured::{Configured, Subscribed};
 use finding::Severity;
-use hopwatch_kit::config;
 use hopwatch_kit::service::exit;
-use hopwatch_model::lane::{self, LaneSpec};
 use hopwatch_wire::robot_message::{Header, RobotMessage};
 use http::Method;
 use look::{Facts, Looked, Question, Ros};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Its own exit code: problems were found.
 const PROBLEMS: u8 = 1;
-/// Topics of one configuration that are looked at, each for some seconds.
-const MOST_TOPICS: usize = 4;
+/// Subscriptions of one configuration that are looked at, each for some seconds.
+const MOST_LOOKS: usize = 8;
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = crate::help::DOCTOR)]
@@ -114,23 +112,10 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<u8> {
 async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts> {
     // Before anything else is under way here.
     let clocks = look::host::Clocks::look().await;
-    let question = service_question(doctor)?;
-    let topics = match &doctor.topic {
-        Some(topic) => vec![Some(topic.clone())],
-        None if configured.topics.is_empty() => vec![None],
-        None => configured.topics.into_iter().map(Some).collect(),
-    };
-    let asked = doctor.qos.map(|qos| crate::args::name(&qos)).or(configured.qos);
+    let question = service_question(doctor, configured.takes_any)?;
     let mut looked = Vec::new();
-    for topic in topics {
-        let question = Question {
-            topic: topic.clone(),
-            topic_type: doctor.topic_type.clone(),
-            qos: asked.clone(),
-            domain: doctor.domain,
-            wait: doctor.wait,
-        };
-        looked.push((topic, look::ask(&question).await));
+    for question in questions(doctor, &configured) {
+        looked.push((question.topic.clone(), look::ask(&question).await));
         if matches!(looked.last(), Some((_, Looked::NotBuilt | Looked::Failed(_)))) {
             break;
         }
@@ -138,7 +123,9 @@ async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts
     let service = match &question {
         Some(question) => {
             let (most, of) = (look::service::REQUESTS, &question.method);
-            tell!("sending up to {most} {of} requests to {}", question.url);
+            if !question.is_secure() {
+                tell!("sending up to {most} {of} requests to {}", question.url);
+            }
             Some(look::service::ask(question).await)
         }
         None => None,
@@ -162,8 +149,42 @@ async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts
     })
 }
 
+/// What ROS is asked: of each topic and QoS that flags or configuration name, else what there is.
+fn questions(doctor: &Doctor, configured: &Configured) -> Vec<Question> {
+    let (domain, wait) = (doctor.domain, doctor.wait);
+    let own = doctor.qos.map(|qos| crate::args::name(&qos));
+    let mut all: Vec<Question> = Vec::new();
+    for Subscribed { topic, topic_type, qos } in configured.subscribed(doctor.topic.as_deref()) {
+        let question = Question {
+            topic: Some(topic),
+            topic_type: doctor.topic_type.clone().or(topic_type),
+            qos: Some(own.clone().unwrap_or(qos)),
+            domain,
+            wait,
+        };
+        if !all.contains(&question) {
+            all.push(question);
+        }
+    }
+    if all.is_empty() {
+        all.push(Question { domain, wait, ..Question::default() });
+    }
+    if all.len() > MOST_LOOKS {
+        tell!(
+            "the lanes have {} subscriptions: the first {MOST_LOOKS} are looked at; the others one by \
+             one with --topic",
+            all.len()
+        );
+        all.truncate(MOST_LOOKS);
+    }
+    all
+}
+
 /// What the AI service is asked, if anything.
-fn service_question(doctor: &Doctor) -> anyhow::Result<Option<look::service::Question>> {
+fn service_question(
+    doctor: &Doctor,
+    takes_any: bool,
+) -> anyhow::Result<Option<look::service::Question>> {
     let Some(url) = doctor.ai_url.clone() else { return Ok(None) };
     hopwatch_link::Target::parse(&url).map_err(|error| Usage(format!("--ai-url: {error}")))?;
     let method = doctor.ai_method.clone();
@@ -174,7 +195,7 @@ fn service_question(doctor: &Doctor) -> anyhow::Result<Option<look::service::Que
         None if method == Method::GET || method == Method::HEAD => Bytes::new(),
         None => serde_json::to_vec(&message()).context("failed to write a message")?.into(),
     };
-    Ok(Some(look::service::Question { url, method, body }))
+    Ok(Some(look::service::Question { url, method, body, takes_any }))
 }
 
 /// What a robot would have sent.
@@ -196,73 +217,9 @@ fn message() -> RobotMessage<'static> {
     }
 }
 
-/// What a configuration says of where to look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Configured {
-    topics: Vec<String>,
-    qos: Option<String>,
-    ai_url: Option<String>,
-}
-
-/// The gateway's keys that matter here; it reads all of them itself.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Keys {
-    topic: Option<String>,
-    qos: Option<String>,
-    lanes: Option<String>,
-    ai_url: Option<String>,
-}
-
-impl Configured {
-    /// From the file and the environment, as the gateway would be configured by them.
-    fn load(file: Option<&Path>) -> Result<Self, Usage> {
-        let none = BTreeMap::<String, String>::new();
-        let keys: Keys = config::load("gateway", file, config::environment(), &none)
-            .map_err(|error| Usage(error.to_string()))?;
-        let specs = match keys.lanes.as_deref().filter(|lanes| !lanes.is_empty()) {
-            Some(lanes) => LaneSpec::parse_all(lanes)
-                .map_err(|error| Usage(format!("configuration: gateway.lanes: {error}")))?,
-            None => Vec::new(),
-        };
-        let mut topics = Vec::new();
-        if !specs.is_empty() {
-            let topic = keys.topic.as_deref().unwrap_or("/robot_messages");
-            let lanes = lane::resolve(&specs, topic)
-                .map_err(|error| Usage(format!("configuration: gateway.lanes: {error}")))?;
-            topics.extend(lanes.into_iter().map(|lane| lane.topic));
-            topics.sort();
-            topics.dedup();
-            topics.truncate(MOST_TOPICS);
-        } else if let Some(topic) = keys.topic {
-            topics.push(lane::absolute(&topic));
-        }
-        // Lanes that share a topic may ask for different things: then it is matched.
-        let qos = keys.qos.filter(|_| specs.is_empty());
-        Ok(Self { topics, qos, ai_url: keys.ai_url })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_configuration_says_where_to_look() {
-        let load = |text: &str| {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(file.path(), text).unwrap();
-            Configured::load(Some(file.path())).map_err(|error| error.to_string())
-        };
-        let of = load("[gateway]\ntopic = \"t\"\nqos = \"reliable\"\nai_url = \"http://a/b\"\n")
-            .unwrap();
-        assert_eq!((of.topics, of.qos.as_deref()), (vec!["/t".to_owned()], Some("reliable")));
-        assert_eq!(of.ai_url.as_deref(), Some("http://a/b"));
-        let of = load("[gateway]\nlanes = \"reliable,topic=/a;best-effort,topic=/b\"\n").unwrap();
-        assert_eq!((of.topics, of.qos), (vec!["/a".to_owned(), "/b".to_owned()], None));
-        assert_eq!(load("").unwrap(), Configured::default());
-        assert!(load("[gateway]\nlanes = \"speed=9\"\n").unwrap_err().contains("gateway.lanes"));
-        assert!(load("[gateway\n").unwrap_err().contains("configuration"));
-    }
 
     #[test]
     fn limits_are_named() {

@@ -63,6 +63,15 @@ impl Settings {
                  meet without TLS; on several hosts start each program by itself (docs/hosts.md)"
             )));
         }
+        Self::read(file)
+    }
+
+    /// The lanes of file and environment, whoever starts the programs.
+    pub(crate) fn written_lanes(file: Option<&Path>) -> Result<Vec<LaneSpec>, Usage> {
+        Ok(Self::read(file)?.lanes.into_iter().map(|lane| lane.0).collect())
+    }
+
+    fn read(file: Option<&Path>) -> Result<Self, Usage> {
         // Flags are looked at where they are used.
         let none = BTreeMap::<String, String>::new();
         config::load(SECTION, file, config::environment(), &none)

@@ -9,7 +9,9 @@ use hopwatch_e2e::{Ended, Running, World, peer, skip, wait_until};
 use serde_json::Value;
 use server::{Manner, Server};
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What it found.
@@ -32,11 +34,18 @@ impl Found {
         self.0["findings"].as_array().unwrap()
     }
 
+    /// The only finding of this name.
+    #[track_caller]
+    fn one(&self, name: &str) -> &Value {
+        let of: Vec<&Value> = self.all().iter().filter(|of| of["name"] == name).collect();
+        let [finding] = of.as_slice() else { panic!("not one {name}: {:#?}", self.all()) };
+        finding
+    }
+
     /// The only finding of this name, which has this severity and says these words.
     #[track_caller]
     fn says(&self, name: &str, severity: &str, words: &[&str]) -> &Value {
-        let of: Vec<&Value> = self.all().iter().filter(|of| of["name"] == name).collect();
-        let [finding] = of.as_slice() else { panic!("not one {name}: {:#?}", self.all()) };
+        let finding = self.one(name);
         assert_eq!(finding["severity"], severity, "{finding:#?}");
         let text = ["what", "why", "todo"].map(|part| finding[part].as_str().unwrap()).join(" ");
         for word in words {
@@ -131,16 +140,32 @@ fn wait_for_topic(world: &World, word: &str) {
 fn shared_memory_of_another_user_is_told_with_what_to_do() {
     let world = World::new();
     let nobody = "--reuid 65534 --regid 65534 --clear-groups";
-    let hopwatch = world.built("hopwatch");
+    // The checkout may lie where nobody else gets to, as below /root.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    for name in ["hopwatch", "hopwatch-gateway"] {
+        let copy = folder.path().join(name);
+        std::fs::copy(world.built(name), &copy).unwrap();
+        std::fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+    }
     let as_nobody = |words: &str| {
         let mut start = world.program(Path::new("setpriv"), nobody);
-        start.arg(hopwatch.to_str().unwrap()).args(words).env("HOME", "/");
+        start.arg(folder.path().join("hopwatch").to_str().unwrap()).args(words).env("HOME", "/");
         start
     };
-    let tried = as_nobody("--version").end();
+    let tried = world.program(Path::new("setpriv"), &format!("{nobody} true")).end();
     if !tried.succeeded() {
-        skip(&format!("nobody can't run the programs here: {}", tried.stderr));
+        skip(&format!("nobody can't be taken on here: {}", tried.stderr));
         return;
+    }
+    let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
+    for prefix in prefixes.split(':').filter(|prefix| Path::new(prefix).is_dir()) {
+        let reaches = format!("{nobody} test -r {prefix}");
+        if !world.program(Path::new("setpriv"), &reaches).end().succeeded() {
+            // The ROS lies there, too: no namespace would help.
+            eprintln!("skipped: user 65534 can't reach {prefix} of AMENT_PREFIX_PATH");
+            return;
+        }
     }
     let robot = robot(&world, "--qos reliable");
     wait_for_topic(&world, "/robot_messages");
@@ -313,11 +338,21 @@ fn an_ai_service_is_measured() {
         server.close();
         Found::of(&ended)
     };
-    let found = ask(Manner::InTwo);
-    found.says("nagle", "problem", &["40 ms after their head", "TCP_NODELAY"]);
+    // On a busy machine replies come later than that, or too few of them in time to tell the cause.
+    let found = wait_until("bodies that come 40 ms after their heads", || {
+        let found = ask(Manner::InTwo);
+        let told = found.one("nagle").to_string();
+        if told.contains("head and body came") { Ok(found) } else { Err(told) }
+    });
+    let severity = found.one("nagle")["severity"].as_str().unwrap();
+    assert!(["problem", "warning"].contains(&severity), "{:#?}", found.one("nagle"));
+    found.says("nagle", severity, &["38 to 50 ms apart", "delayed ACK", "TCP_NODELAY"]);
     found.says("keep_alive", "ok", &["over one connection"]);
+    // What a model takes is nobody's fault, though it looks like it.
+    let found = ask(Manner::Streamed);
+    assert_ne!(found.one("nagle")["severity"], "problem", "{:#?}", found.one("nagle"));
     let found = ask(Manner::Timed);
-    found.says("nagle", "ok", &[]);
+    assert_ne!(found.one("nagle")["severity"], "problem", "{:#?}", found.one("nagle"));
     found.says("split", "ok", &["Server-Timing"]);
     found.says("idle", "ok", &["4 s"]);
     let found = ask(Manner::Good);
@@ -325,6 +360,8 @@ fn an_ai_service_is_measured() {
     found.says("replies", "ok", &["JSON"]);
     ask(Manner::Status(500)).says("replies", "problem", &["500", "ai failed"]);
     ask(Manner::Html).says("replies", "problem", &["no JSON (text/html"]);
+    let found = doctor(&world, "--wait 200ms --ai-url https://127.0.0.1:1/");
+    found.says("reached", "unknown", &["https://127.0.0.1:1/", "asked by TLS", "hopwatch run"]);
     ask(Manner::Half).says("reached", "problem", &["the reply can't be read"]);
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let found = doctor(&world, &format!("--wait 200ms --ai-url http://{nobody}/"));
@@ -353,7 +390,7 @@ fn the_text_fits_and_the_configuration_says_where_to_look() {
     assert!(text.contains("doctor --ai-url http://127.0.0.1:1/x"), "{text}");
     for (words, said) in [
         ("doctor --wait 2h", "100ms and 1min"),
-        ("doctor --ai-url ftp://x/y", "only http://"),
+        ("doctor --ai-url ftp://x/y", "it must begin with http:// or https://"),
         ("doctor --ai-url http://127.0.0.1:1/ --ai-body /nowhere", "/nowhere"),
         ("doctor --type a/msg/B", "--topic"),
         ("doctor --config /nowhere.toml", "/nowhere.toml"),

@@ -1,6 +1,7 @@
 //! `--clean`: takes away what Fast DDS left behind in shared memory.
 
 use super::look::memory::{Life, Memory, is_lock, lock};
+use rustix::fs::FlockOperation;
 use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -54,9 +55,10 @@ pub(crate) fn clean(folder: &Path) -> Cleaned {
 fn remove(folder: &Path, files: &[String], own_user: u32, cleaned: &mut Cleaned) {
     let mut locked = Vec::new();
     for file in files.iter().filter(|file| is_lock(file)) {
-        match lock(&folder.join(file)) {
+        match lock(&folder.join(file), own_user, FlockOperation::NonBlockingLockExclusive) {
             Ok(Some(held)) => locked.push(held),
-            _ => return cleaned.kept.push(format!("{file} was taken up just now")),
+            Ok(None) => return cleaned.kept.push(format!("{file} was taken up just now")),
+            Err(error) => return cleaned.kept.push(format!("{file} can't be locked: {error}")),
         }
     }
     for file in files {
@@ -90,7 +92,9 @@ mod tests {
             make(name);
         }
         make("fastrtps_port7411_el");
-        let held = lock(&path("fastrtps_port7411_el")).unwrap().unwrap();
+        let (own, alone) =
+            (rustix::process::geteuid().as_raw(), FlockOperation::NonBlockingLockExclusive);
+        let held = lock(&path("fastrtps_port7411_el"), own, alone).unwrap().unwrap();
         let cleaned = clean(folder.path());
         assert!(cleaned.removed.is_empty(), "{cleaned:?}");
         assert!(cleaned.kept[0].contains("participant is alive"), "{cleaned:?}");

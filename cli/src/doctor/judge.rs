@@ -19,7 +19,12 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
     let without = uses_no_shared_memory(facts, seen);
     let mut all = ros::judge(&facts.ros, seen.unwrap_or(&Looked::NotBuilt));
     for (topic, looked) in &facts.topics {
-        all.extend(topic::judge(topic.as_deref(), looked, &facts.memory));
+        for finding in topic::judge(topic.as_deref(), looked, &facts.memory) {
+            // Lanes that ask for one topic in several ways have much in common.
+            if !all.contains(&finding) {
+                all.push(finding);
+            }
+        }
     }
     all.extend(memory::judge(&facts.memory, without, cleaned));
     all.extend(place::judge(&facts.place, without));
@@ -35,11 +40,11 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
 fn uses_no_shared_memory(facts: &Facts, seen: Option<&Looked>) -> bool {
     let set = facts.ros.transports.as_deref().unwrap_or_default();
     let by_order = set.starts_with("UDP");
+    let is_other = |middleware: &str| !middleware.starts_with("rmw_fastrtps");
     let of_another = match seen {
-        Some(Looked::Seen(look)) => {
-            !look.middleware.is_empty() && !look.middleware.starts_with("rmw_fastrtps")
-        }
-        _ => false,
+        Some(Looked::Seen(look)) if !look.middleware.is_empty() => is_other(&look.middleware),
+        // What is asked for, where nothing could be looked at.
+        _ => facts.ros.rmw.as_deref().is_some_and(is_other),
     };
     by_order || of_another
 }
@@ -95,6 +100,11 @@ pub(crate) mod tests {
         assert!(of(Some("UDPv4"), "rmw_fastrtps_cpp"));
         assert!(of(None, "rmw_cyclonedds_cpp"));
         assert!(!of(None, ""));
+        let mut unseen = facts(None, "");
+        unseen.ros.rmw = Some("rmw_zenoh_cpp".to_owned());
+        assert!(uses_no_shared_memory(&unseen, Some(&Looked::NotBuilt)));
+        unseen.ros.rmw = Some("rmw_fastrtps_cpp".to_owned());
+        assert!(!uses_no_shared_memory(&unseen, Some(&Looked::NotBuilt)));
     }
 
     /// What was seen of nothing still has something to say in each area, and each with something to

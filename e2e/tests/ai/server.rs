@@ -18,6 +18,9 @@ pub(crate) enum Manner {
     /// As `Timed`, but at once, and head and body in a segment each, without `TCP_NODELAY`: Nagle's
     /// algorithm keeps the body back until the head is acknowledged.
     InTwo,
+    /// The head at once, and the body when a model would have it; with `TCP_NODELAY`.
+    #[allow(dead_code, reason = "only the doctor's tests ask for it")]
+    Streamed,
     /// A status, with an error page.
     Status(u16),
     /// An error page that claims to be a success.
@@ -40,6 +43,8 @@ pub(crate) enum Manner {
     Drip,
 }
 
+/// As long as Linux delays an acknowledgement, and a little.
+const A_MODEL: Duration = Duration::from_millis(41);
 /// Longer than the gateway is told to wait.
 const TOO_LONG: Duration = Duration::from_millis(900);
 
@@ -152,6 +157,12 @@ fn answer(tcp: &mut TcpStream, manner: Manner) -> std::io::Result<bool> {
         Manner::InTwo => {
             let timing = "server-timing: infer;dur=0.01\r\n";
             tcp.write_all(head(200, JSON, good.len(), timing).as_bytes())?;
+            tcp.write_all(good.as_bytes())?;
+        }
+        Manner::Streamed => {
+            tcp.set_nodelay(true)?;
+            tcp.write_all(head(200, JSON, good.len(), "").as_bytes())?;
+            thread::sleep(A_MODEL);
             tcp.write_all(good.as_bytes())?;
         }
         Manner::Status(status) => {

@@ -141,7 +141,8 @@ fn cores(of: &Processors) -> Finding {
         what = format!("{what}, for {quota:.2} cores' time (control group)");
     }
     let few = |why: &str, todo: &str| PROCESSORS.warning(NAME, what.clone()).why(why).todo(todo);
-    if of.quota.is_some() {
+    let all = u32::try_from(usable).unwrap_or(u32::MAX);
+    if of.quota.is_some_and(|quota| quota < f64::from(all)) {
         return few(
             "when the time of a period (100 ms) is used up, all stop until the next one: jumps of tens \
              of ms in the slowest messages",
@@ -252,6 +253,11 @@ mod tests {
         assert!(one(&all, "cores").what.contains("0.50 cores' time"));
         assert_eq!(severity(&all, "cores"), Severity::Warning);
         assert_eq!(severity(&all, "governor"), Severity::Unknown);
+        // What can't be used up stops nobody.
+        let all = of(Processors { cores: (8, 2), quota: Some(2.0), ..Processors::default() });
+        assert_eq!(severity(&all, "cores"), Severity::Ok);
+        let all = of(Processors { cores: (8, 2), quota: Some(1.9), ..Processors::default() });
+        assert_eq!(severity(&all, "cores"), Severity::Warning);
         let all = of(Processors { cores: (8, 1), ..Processors::default() });
         assert_eq!(severity(&all, "cores"), Severity::Warning);
         let governor = Some("powersave".to_owned());

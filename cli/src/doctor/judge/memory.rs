@@ -1,7 +1,7 @@
 //! Of shared memory.
 
 use crate::doctor::clean::Cleaned;
-use crate::doctor::finding::{Area, Finding};
+use crate::doctor::finding::{Area, Finding, Severity};
 use crate::doctor::look::memory::{FOLDER, Life, Memory};
 use std::collections::BTreeMap;
 
@@ -12,11 +12,19 @@ const FULL_BYTES: u64 = 1 << 20;
 /// Below it, images and point clouds of several participants may not fit.
 const LITTLE_BYTES: u64 = 16 << 20;
 
-/// All of it. `without`: Fast DDS is told to use none.
+/// Where it isn't used.
+const UNUSED: &str =
+    "messages go without it here (FASTDDS_BUILTIN_TRANSPORTS, or another middleware)";
+
+/// All of it. `without`: messages go another way, and nothing that is wrong with it matters.
 pub(crate) fn judge(memory: &Memory, without: bool, cleaned: Option<&Cleaned>) -> Vec<Finding> {
     if let Some(failure) = &memory.failure {
+        let what = format!("there is no shared memory: {failure}");
+        if without {
+            return vec![MEMORY.note("usable", what).why(UNUSED)];
+        }
         let finding = MEMORY
-            .problem("usable", format!("there is no shared memory: {failure}"))
+            .problem("usable", what)
             .why("Fast DDS hands messages of one host over by it")
             .todo(format!(
                 "mount a tmpfs on {FOLDER} (of a container: --shm-size=256m), or set \
@@ -24,7 +32,13 @@ pub(crate) fn judge(memory: &Memory, without: bool, cleaned: Option<&Cleaned>) -
             ));
         return vec![finding];
     }
-    let mut all = vec![usable(memory)];
+    let usable = usable(memory);
+    let mut all = vec![match usable.severity {
+        Severity::Problem | Severity::Warning if without => {
+            MEMORY.note("usable", usable.what).why(UNUSED)
+        }
+        _ => usable,
+    }];
     all.extend(private(memory, without));
     all.extend(others(memory, without));
     all.extend(leftovers(memory));
@@ -192,7 +206,6 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::finding::Severity;
     use crate::doctor::judge::tests::{one, severity};
     use crate::doctor::look::memory::Object;
 
@@ -228,6 +241,10 @@ mod tests {
             Memory { free_bytes: 1000, ..sound() },
         ] {
             assert_eq!(severity(&judge(&memory, false, None), "usable"), Severity::Problem);
+            // Where it isn't used, nothing is wrong.
+            let all = judge(&memory, true, None);
+            assert_eq!(severity(&all, "usable"), Severity::Note);
+            assert!(one(&all, "usable").why.contains("go without it"));
         }
         let little = Memory { free_bytes: 2 << 20, ..sound() };
         assert_eq!(severity(&judge(&little, false, None), "usable"), Severity::Warning);

@@ -48,11 +48,14 @@ fn found(ros: &Ros, looked: &Looked) -> Finding {
         _ => format!("sourced from {}", ros.prefixes.join(", ")),
     };
     let what = format!("ROS 2 {distro}, {source}");
-    if !ros.missing.is_empty() {
+    let gone = format!("{what}; not there: {}", ros.missing.join(", "));
+    if ros.missing.len() == ros.prefixes.len() {
         return ROS
-            .problem(NAME, format!("{what}; not there: {}", ros.missing.join(", ")))
-            .why("message packages in a folder that is gone can't be found")
-            .todo("build that workspace again, or source the right setup.bash in a fresh shell");
+            .problem(NAME, gone)
+            .why(
+                "none of AMENT_PREFIX_PATH is there: neither libraries nor message types are found",
+            )
+            .todo("source the right setup.bash in a fresh shell");
     }
     if let (Looked::Seen(look), Some(here)) = (looked, &ros.distro)
         && !look.distro.is_empty()
@@ -65,6 +68,12 @@ fn found(ros: &Ros, looked: &Looked) -> Finding {
                 "source ROS 2 {}, or build anew under {here} (./hopwatch)",
                 look.distro
             ));
+    }
+    if !ros.missing.is_empty() {
+        return ROS
+            .warning(NAME, gone)
+            .why("message packages that were in a folder that is gone can't be found")
+            .todo("build that workspace again, or source the right setup.bash in a fresh shell");
     }
     ROS.ok(NAME, what)
 }
@@ -285,8 +294,16 @@ mod tests {
     fn what_does_not_belong_together_is_told() {
         let all = judge(&Ros { distro: Some("kilted".into()), ..sound() }, &seen("x"));
         assert!(one(&all, "ros_found").what.contains("built for jazzy"));
-        let all = judge(&Ros { missing: vec!["/gone".into()], ..sound() }, &seen("x"));
-        assert!(one(&all, "ros_found").what.contains("/gone"));
+        // A folder of two that is gone is in nobody's way, unless it is needed.
+        let prefixes = vec!["/opt/ros/jazzy".to_owned(), "/gone".to_owned()];
+        let stale = Ros { prefixes, missing: vec!["/gone".into()], ..sound() };
+        let all = judge(&stale, &seen("x"));
+        assert_eq!(severity(&all, "ros_found"), Severity::Warning);
+        assert!(one(&all, "ros_found").what.contains("not there: /gone"));
+        let kilted = Ros { distro: Some("kilted".into()), ..stale };
+        assert_eq!(severity(&judge(&kilted, &seen("x")), "ros_found"), Severity::Problem);
+        let none = Ros { missing: sound().prefixes, ..sound() };
+        assert_eq!(severity(&judge(&none, &seen("x")), "ros_found"), Severity::Problem);
         let rmw = Some("rmw_cyclonedds_cpp".into());
         let all = judge(&Ros { rmw, ..sound() }, &seen("rmw_fastrtps_cpp"));
         assert_eq!(severity(&all, "middleware"), Severity::Problem);

@@ -1,7 +1,7 @@
 //! Of the user's AI service.
 
 use crate::doctor::finding::{Area, Finding};
-use crate::doctor::look::service::{Exchange, Idle, Service, Told};
+use crate::doctor::look::service::{ENOUGH, Exchange, Idle, Service, Told};
 use hopwatch_analysis::{DELAYED_ACK, NAGLE_FIX};
 
 const SERVICE: Area = Area("AI service");
@@ -9,14 +9,17 @@ const SERVICE: Area = Area("AI service");
 const MS: i64 = 1_000_000;
 /// A path on which a connection takes as long to open would look like a delayed acknowledgement.
 const FAR_NS: i64 = 30 * MS;
-/// So many late replies are no chance.
-const MANY: usize = 3;
+/// What happens less often than that isn't put down to chance.
+const CHANCE: f64 = 0.05;
 
 /// All of it; `None`: no service was named, or it is ours. `configured`: one that was not asked.
 pub(crate) fn judge(service: Option<&Service>, configured: Option<&str>) -> Vec<Finding> {
     let Some(service) = service else {
         return configured.map(not_asked).into_iter().collect();
     };
+    if service.is_secure {
+        return vec![by_tls(&service.url)];
+    }
     let mut all = Vec::new();
     let n = service.exchanges.len();
     if let Some(failure) = &service.failure {
@@ -48,14 +51,25 @@ fn not_asked(url: &str) -> Finding {
         .todo(format!("hopwatch doctor --ai-url {url}"))
 }
 
+fn by_tls(url: &str) -> Finding {
+    let why =
+        "it is asked by TLS, and what is looked for (segments, idle connections) lies below it";
+    SERVICE.unknown("reached", format!("{url}, which was not asked"), why).todo(
+        "on its own host, ask it by http:// behind its TLS (hopwatch doctor --ai-url \
+         http://127.0.0.1:PORT/PATH); or look at what hopwatch run reports of it",
+    )
+}
+
 fn answers(service: &Service) -> String {
-    let mut took: Vec<i64> = service.exchanges.iter().map(|of| of.took_ns).collect();
+    // Those that were acknowledged at once took less than the gateway's would.
+    let usual = service.exchanges.iter().filter(|of| !of.acknowledged);
+    let mut took: Vec<i64> = usual.map(|of| of.took_ns).collect();
     took.sort_unstable();
     let at = |index: usize| millis(took.get(index).copied().unwrap_or(0));
     format!(
         "{} answers {} requests ({}): median {}, slowest {}",
         service.url,
-        took.len(),
+        service.exchanges.len(),
         service.method,
         at(took.len() / 2),
         at(took.len().saturating_sub(1))
@@ -77,10 +91,20 @@ fn status(service: &Service) -> Finding {
             );
     }
     match service.exchanges.iter().find(|of| !of.is_json) {
+        Some(of) if service.takes_any => SERVICE.ok(
+            NAME,
+            format!("its replies need not be JSON ({}): answer = \"any\"", of.content_type),
+        ),
         Some(of) => SERVICE
             .problem(NAME, format!("its reply is no JSON ({})", of.content_type))
-            .why("the gateway counts it as ai bad_reply")
-            .todo("answer with a JSON body, content-type application/json"),
+            .why(
+                "the gateway counts it as ai bad_reply: its type must be application/json or …+json, \
+                 and its body JSON",
+            )
+            .todo(
+                "answer with a JSON body, content-type application/json; or let the gateway take \
+                 anything ([gateway.ai] answer = \"any\", and --config here)",
+            ),
         None => SERVICE.ok(NAME, "its replies are JSON, with a status of success"),
     }
 }
@@ -89,7 +113,7 @@ fn status(service: &Service) -> Finding {
 fn nagle(service: &Service) -> Option<Finding> {
     const NAME: &str = "nagle";
     let n = service.exchanges.len();
-    if n < MANY {
+    if n < ENOUGH {
         return None;
     }
     if let Some(ns) = service.connect_ns.filter(|ns| *ns >= FAR_NS) {
@@ -100,26 +124,17 @@ fn nagle(service: &Service) -> Option<Finding> {
         );
         return Some(SERVICE.unknown(NAME, "whether it sets TCP_NODELAY", why));
     }
+    let apart = service.exchanges.iter().filter(|of| DELAYED_ACK.contains(&of.body_ns)).count();
+    if apart >= ENOUGH {
+        return Some(late_bodies(NAME, service));
+    }
     let fastest = service.exchanges.iter().map(|of| of.took_ns).min().unwrap_or(0);
     let base = if fastest < FAR_NS { fastest } else { 0 };
     let late = |of: &&Exchange| {
         DELAYED_ACK.contains(&of.body_ns) || DELAYED_ACK.contains(&(of.took_ns - base))
     };
-    let apart = service.exchanges.iter().filter(|of| DELAYED_ACK.contains(&of.body_ns)).count();
     let late = service.exchanges.iter().filter(late).count();
-    if apart >= MANY {
-        let what = format!("{apart} of {n} replies had their body 40 ms after their head");
-        return Some(
-            SERVICE
-                .problem(NAME, what)
-                .why(
-                    "Nagle with delayed ACK: it writes head and body apart without TCP_NODELAY, and the \
-                     kernel keeps the body back; it is neither HTTP's time nor the network's",
-                )
-                .todo(NAGLE_FIX),
-        );
-    }
-    if late >= MANY {
+    if late >= ENOUGH {
         let what = format!("{late} of {n} replies took 40 ms longer than the fastest");
         return Some(
             SERVICE
@@ -129,6 +144,50 @@ fn nagle(service: &Service) -> Option<Finding> {
         );
     }
     Some(SERVICE.ok(NAME, format!("no reply of {n} waited for a delayed acknowledgement")))
+}
+
+/// What keeps bodies back: Nagle's algorithm lets go of them once the head is acknowledged, and a
+/// service that streams its reply sends the head before it has the rest.
+fn late_bodies(name: &'static str, service: &Service) -> Finding {
+    let late = |of: &&Exchange| of.body_ns >= *DELAYED_ACK.start();
+    let (tried, plain): (Vec<_>, Vec<_>) = service.exchanges.iter().partition(|of| of.acknowledged);
+    let apart = plain.iter().copied().filter(late).count();
+    let kept_back = tried.iter().copied().filter(late).count();
+    let what = format!(
+        "head and body came {} to {} ms apart in {apart} of {} replies",
+        DELAYED_ACK.start() / MS,
+        DELAYED_ACK.end() / MS,
+        plain.len()
+    );
+    if kept_back == 0 && is_no_chance(apart, plain.len(), tried.len()) {
+        let what =
+            format!("{what}, and in none of {} whose head was acknowledged at once", tried.len());
+        return SERVICE
+            .problem(name, what)
+            .why(
+                "Nagle with delayed ACK: it writes head and body apart without TCP_NODELAY, and the \
+                 kernel keeps the body back; it is neither HTTP's time nor the network's",
+            )
+            .todo(NAGLE_FIX);
+    }
+    if tried.len() >= ENOUGH && kept_back == tried.len() {
+        let what = format!("{what}, and in all {kept_back} whose head was acknowledged at once");
+        return SERVICE.note(name, what).why(
+            "a reply that is streamed: its head comes before its body is made; no delayed ACK",
+        );
+    }
+    SERVICE
+        .warning(name, what)
+        .why("delayed ACK with Nagle, or a reply that is streamed: here they look the same")
+        .todo(format!("if it isn't streamed: {NAGLE_FIX}"))
+}
+
+/// Whether replies that come late as often as `late` of `n` would hardly all be in time `tried` times.
+#[expect(clippy::cast_precision_loss, reason = "some 20 replies")]
+fn is_no_chance(late: usize, n: usize, tried: usize) -> bool {
+    let in_time = 1.0 - late as f64 / n.max(1) as f64;
+    let all_in_time: f64 = std::iter::repeat_n(in_time, tried).product();
+    tried >= ENOUGH && all_in_time < CHANCE
 }
 
 fn connections(service: &Service) -> Finding {

@@ -5,7 +5,9 @@
 //! living hold by `flock`; the kernel lets go of it however a process ends (`RobustExclusiveLock` and
 //! `RobustSharedLock` of Fast DDS, and its own `fastdds shm clean`).
 
-use rustix::fs::{Access, AtFlags, CWD, FlockOperation, accessat, flock, statvfs};
+use rustix::fs::{
+    Access, AtFlags, CWD, FlockOperation, Mode, OFlags, accessat, flock, open, statvfs,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -77,7 +79,7 @@ impl Memory {
         let holders = Holders::look(folder);
         let objects = grouped(&names).into_iter().map(|(name, files)| {
             let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
-            let metadata = paths.iter().filter_map(|path| fs::metadata(path).ok());
+            let metadata = paths.iter().filter_map(|path| fs::symlink_metadata(path).ok());
             let (mut bytes, mut users) = (0, BTreeSet::new());
             for of in metadata {
                 bytes += of.len();
@@ -228,9 +230,12 @@ fn life(folder: &Path, files: &[String], holders: &Holders) -> Life {
     if locks.peek().is_none() {
         return if holders.all_seen { Life::Left } else { Life::Unknown };
     }
+    // A lock that isn't of the one whose data it stands for tells nothing.
+    let owner = files.first().and_then(|file| fs::symlink_metadata(folder.join(file)).ok());
+    let Some(owner) = owner.map(|of| of.uid()) else { return Life::Unknown };
     let mut life = Life::Left;
     for file in locks {
-        match lock(&folder.join(file)) {
+        match lock(&folder.join(file), owner, looking(file)) {
             Ok(Some(_free)) => {}
             Ok(None) => return Life::Held,
             Err(_) => life = Life::Unknown,
@@ -239,10 +244,33 @@ fn life(folder: &Path, files: &[String], holders: &Holders) -> Life {
     life
 }
 
+/// How a lock is tried by who only looks. The living hold `…_el` alone: that shows by sharing it,
+/// which leaves room for others who look. They share `…_sl`, and only who wants it alone sees that.
+fn looking(file: &str) -> FlockOperation {
+    if file.ends_with("_sl") {
+        FlockOperation::NonBlockingLockExclusive
+    } else {
+        FlockOperation::NonBlockingLockShared
+    }
+}
+
 /// Locks a lock file, for as long as the value lives; `None`: somebody has it.
-pub(crate) fn lock(path: &Path) -> std::io::Result<Option<File>> {
-    let file = File::open(path)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+///
+/// Anybody may put anything under its name: what isn't a regular file of user `owner` is refused,
+/// unlocked, and a link or pipe is neither followed nor waited for.
+pub(crate) fn lock(
+    path: &Path,
+    owner: u32,
+    operation: FlockOperation,
+) -> std::io::Result<Option<File>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != owner {
+        let why = format!("{} is no file of user {owner}", path.display());
+        return Err(std::io::Error::other(why));
+    }
+    match flock(&file, operation) {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(error.into()),
@@ -288,7 +316,9 @@ mod tests {
             fs::write(path(name), [0; 10]).unwrap();
         }
         let look = || Memory::look(folder.path());
-        let held = lock(&path("fastrtps_port7411_el")).unwrap().unwrap();
+        let own = look().own_user;
+        let alone = FlockOperation::NonBlockingLockExclusive;
+        let held = lock(&path("fastrtps_port7411_el"), own, alone).unwrap().unwrap();
         let memory = look();
         assert!(memory.somebody_lives() && memory.writable, "{memory:?}");
         let names: Vec<&str> = memory.left().map(|of| of.name.as_str()).collect();
@@ -302,5 +332,47 @@ mod tests {
         assert_eq!(look().left().count(), 2);
         let gone = Memory::look(&path("nowhere"));
         assert!(gone.failure.unwrap().contains("nowhere"));
+    }
+
+    #[test]
+    fn who_only_looks_leaves_room_for_others_and_sees_what_is_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["fastrtps_port7411", "fastrtps_port7411_el", "fastrtps_port7400_sl"] {
+            fs::write(path(name), "x").unwrap();
+        }
+        let own = rustix::process::geteuid().as_raw();
+        let lives = || Memory::look(folder.path()).somebody_lives();
+        let looks = lock(&path("fastrtps_port7411_el"), own, looking("_el")).unwrap().unwrap();
+        assert!(!lives());
+        drop(looks);
+        let shared = FlockOperation::NonBlockingLockShared;
+        let held = lock(&path("fastrtps_port7400_sl"), own, shared).unwrap().unwrap();
+        assert!(lives());
+        drop(held);
+        assert!(!lives());
+    }
+
+    #[test]
+    fn what_is_no_file_of_the_owner_is_neither_waited_for_nor_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let own = rustix::process::geteuid().as_raw();
+        let alone = FlockOperation::NonBlockingLockExclusive;
+        fs::write(path("precious"), "x").unwrap();
+        std::os::unix::fs::symlink(path("precious"), path("fastrtps_port7411_el")).unwrap();
+        // Opening it as a file would wait for a writer.
+        let fifo = path("fastrtps_port7412_el");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        for name in ["fastrtps_port7411", "fastrtps_port7412"] {
+            fs::write(path(name), "x").unwrap();
+            assert!(lock(&path(&format!("{name}_el")), own, alone).is_err(), "{name}");
+        }
+        let memory = Memory::look(folder.path());
+        let lives: Vec<Life> = memory.objects.iter().map(|object| object.life).collect();
+        assert_eq!(lives, [Life::Unknown; 2]);
+        let of_other = lock(&path("precious"), own + 1, alone).unwrap_err().to_string();
+        assert!(of_other.contains(&format!("no file of user {}", own + 1)), "{of_other}");
+        assert!(lock(&path("precious"), own, alone).unwrap().is_some());
     }
 }

@@ -90,7 +90,7 @@ pub(crate) enum Looked {
 }
 
 /// What the gateway is asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) topic: Option<String>,
     pub(crate) topic_type: Option<String>,

@@ -1,6 +1,7 @@
 //! The user's AI service, asked some times over one connection, as the gateway asks it.
 
 use bytes::Bytes;
+use hopwatch_analysis::DELAYED_ACK;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::{Http1Config, Target};
 use hopwatch_wire::headers::{SERVER_TIMING, STAMPS, ServiceStamps, served_ns};
@@ -9,6 +10,7 @@ use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use std::os::linux::net::TcpStreamExt;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -18,6 +20,8 @@ pub(crate) const REQUESTS: usize = 20;
 /// No more are sent after so long; but these are.
 const LONG: Duration = Duration::from_secs(15);
 const LEAST: usize = 3;
+/// So many late bodies are no chance.
+pub(crate) const ENOUGH: usize = 3;
 /// A request may take so long.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// An idle connection is waited for as long as the gateway keeps one, and this.
@@ -31,6 +35,15 @@ pub(crate) struct Question {
     pub(crate) url: String,
     pub(crate) method: Method,
     pub(crate) body: Bytes,
+    /// Its answer need not be JSON.
+    pub(crate) takes_any: bool,
+}
+
+impl Question {
+    /// Whether TLS is spoken: what is looked for (segments, idle connections) lies below it.
+    pub(crate) fn is_secure(&self) -> bool {
+        Target::parse(&self.url).is_ok_and(|target| target.is_secure())
+    }
 }
 
 /// What came of it.
@@ -38,6 +51,10 @@ pub(crate) struct Question {
 pub(crate) struct Service {
     pub(crate) url: String,
     pub(crate) method: String,
+    /// It is asked by TLS, and so nothing was looked at.
+    pub(crate) is_secure: bool,
+    /// Its answer need not be JSON.
+    pub(crate) takes_any: bool,
     /// Why no more was asked; `None`: all was well.
     pub(crate) failure: Option<String>,
     /// Opening the first connection, in ns.
@@ -68,7 +85,9 @@ pub(crate) struct Exchange {
     pub(crate) took_ns: i64,
     /// From the head of the reply to the end of its body, in ns.
     pub(crate) body_ns: i64,
-    /// The body is JSON, or none was asked for.
+    /// The head was acknowledged at once, so that Nagle's algorithm could keep no body back.
+    pub(crate) acknowledged: bool,
+    /// The reply says that it is JSON and is, or no body was asked for.
     pub(crate) is_json: bool,
     pub(crate) content_type: String,
     /// What it says of its own time.
@@ -94,8 +113,13 @@ pub(crate) async fn ask(question: &Question) -> Service {
     let mut service = Service {
         url: question.url.clone(),
         method: question.method.to_string(),
+        is_secure: question.is_secure(),
+        takes_any: question.takes_any,
         ..Service::default()
     };
+    if service.is_secure {
+        return service;
+    }
     if let Err(failure) = exchange(question, &mut service).await {
         service.failure = Some(failure);
     }
@@ -104,10 +128,6 @@ pub(crate) async fn ask(question: &Question) -> Service {
 
 async fn exchange(question: &Question, service: &mut Service) -> Result<(), String> {
     let target = Target::parse(&question.url).map_err(|error| error.to_string())?;
-    if target.is_secure() {
-        // What is looked for (segments, idle connections) lies below TLS.
-        return Err(format!("{}: only http:// is looked at here", question.url));
-    }
     service.kept = Http1Config::new(target).max_idle;
     let url = url::Url::parse(&question.url).map_err(|error| error.to_string())?;
     let began = Instant::now();
@@ -119,7 +139,9 @@ async fn exchange(question: &Question, service: &mut Service) -> Result<(), Stri
             Some(connection) => connection,
             None => Connection::open(&url, service).await?,
         };
-        let asked = connection.ask(question, &url);
+        // Late bodies again, with the one thing changed that Nagle's algorithm waits for.
+        let apart = service.exchanges.iter().filter(|of| DELAYED_ACK.contains(&of.body_ns)).count();
+        let asked = connection.ask(question, &url, apart >= ENOUGH);
         let told = tokio::time::timeout(PATIENCE, asked)
             .await
             .map_err(|_| format!("no whole reply within {} s", PATIENCE.as_secs()))?;
@@ -144,6 +166,8 @@ async fn exchange(question: &Question, service: &mut Service) -> Result<(), Stri
 
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
+    /// For what is to be said to the kernel meanwhile.
+    tcp: std::net::TcpStream,
     /// Ends when the connection does.
     driver: JoinHandle<()>,
 }
@@ -162,18 +186,23 @@ impl Connection {
         service.connections += 1;
         // As the gateway does: what is found is the service's.
         tcp.set_nodelay(true).map_err(|error| fail(&error))?;
+        let tcp = tcp.into_std().map_err(|error| fail(&error))?;
+        let same = tcp.try_clone().map_err(|error| fail(&error))?;
+        let tcp = TcpStream::from_std(tcp).map_err(|error| fail(&error))?;
         let (sender, connection) =
             http1::handshake(TokioIo::new(tcp)).await.map_err(|error| fail(&error))?;
         // How it ended is told to whoever waits for a reply.
         let driver = tokio::spawn(async move { drop(connection.await) });
-        Ok(Self { sender, driver })
+        Ok(Self { sender, tcp: same, driver })
     }
 
-    /// Sends a request and reads its reply; and whether the connection stays.
+    /// Sends a request and reads its reply; and whether the connection stays. `acknowledge`: the head
+    /// is acknowledged at once.
     async fn ask(
         &mut self,
         question: &Question,
         url: &url::Url,
+        acknowledge: bool,
     ) -> Result<(Exchange, bool), String> {
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
@@ -188,6 +217,8 @@ impl Connection {
         let begin = mono_ns();
         let reply = self.sender.send_request(request).await.map_err(broken)?;
         let head = mono_ns();
+        // Linux sends an acknowledgement that it was delaying (tcp(7), TCP_QUICKACK).
+        let acknowledged = acknowledge && self.tcp.set_quickack(true).is_ok();
         let stays = keeps(&reply);
         let (parts, body) = reply.into_parts();
         let body = http_body_util::Limited::new(body, MOST_BYTES).collect().await;
@@ -198,13 +229,22 @@ impl Connection {
             status: parts.status.as_u16(),
             took_ns: end - begin,
             body_ns: end - head,
-            is_json: question.method == Method::HEAD
-                || serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok(),
+            acknowledged,
+            is_json: question.method == Method::HEAD || is_json(content_type, &body),
             content_type: content_type.unwrap_or("no content type").to_owned(),
             told: told(&parts.headers),
         };
         Ok((exchange, stays))
     }
+}
+
+/// Whether the gateway would take it as JSON: it must say so, and be it.
+fn is_json(content_type: Option<&str>, body: &[u8]) -> bool {
+    let media_type = content_type.and_then(|of| of.split(';').next()).unwrap_or_default();
+    let media_type = media_type.trim().to_ascii_lowercase();
+    let says_so = media_type == "application/json" || media_type.ends_with("+json");
+    let text = std::str::from_utf8(body);
+    says_so && text.is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
 }
 
 fn keeps<B>(reply: &http::Response<B>) -> bool {
@@ -241,16 +281,33 @@ mod tests {
         assert_eq!(of("hopwatch-stamps", "nonsense"), Told::Nothing);
     }
 
+    #[test]
+    fn json_is_what_says_so_and_is() {
+        for (content_type, body, expected) in [
+            (Some("application/json"), "{}", true),
+            (Some("Application/JSON; charset=utf-8"), "[1]", true),
+            (Some("application/problem+json"), "{}", true),
+            (Some("text/plain"), "{}", false),
+            (Some("text/html"), "<p>", false),
+            (None, "{}", false),
+            (Some("application/json"), "{", false),
+            (Some("application/json"), "", false),
+        ] {
+            assert_eq!(is_json(content_type, body.as_bytes()), expected, "{content_type:?} {body}");
+        }
+        assert!(!is_json(Some("application/json"), b"\"\xff\""));
+    }
+
     #[tokio::test]
     async fn nobody_there_is_a_failure_with_the_address() {
         let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        for (url, word) in [
-            (format!("http://{nobody}/x"), nobody.to_string()),
-            ("https://127.0.0.1/x".to_owned(), "only http://".to_owned()),
-        ] {
-            let question = Question { url, method: Method::POST, body: Bytes::new() };
-            let failure = ask(&question).await.failure.unwrap();
-            assert!(failure.contains(&word), "{failure}");
-        }
+        let ask = |url: String| async {
+            ask(&Question { url, method: Method::POST, body: Bytes::new(), takes_any: false }).await
+        };
+        let failure = ask(format!("http://{nobody}/x")).await.failure.unwrap();
+        assert!(failure.contains(&nobody.to_string()), "{failure}");
+        // By TLS nothing is asked, and so nothing fails.
+        let secure = ask(format!("https://{nobody}/x")).await;
+        assert!(secure.is_secure && secure.failure.is_none() && secure.connections == 0);
     }
 }
