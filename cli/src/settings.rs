@@ -173,15 +173,14 @@ pub(crate) fn robots_fit(pipeline: &Pipeline) -> Result<(), Usage> {
     let topics = table.get("gateway").and_then(|gateway| gateway.get("topics"));
     let topics = topics.and_then(toml::Value::as_table).into_iter().flatten();
     for (topic, form) in topics {
-        match form.get("type").and_then(toml::Value::as_str) {
-            Some(of) if of != ROBOT_MESSAGE => {
-                return Err(Usage(format!(
-                    "{topic} is of type {of} ({}), and simulated robots publish {ROBOT_MESSAGE}: add \
-                     --no-sim",
-                    file.display()
-                )));
-            }
-            _ => {}
+        let of = form.get("type").and_then(toml::Value::as_str).unwrap_or_default();
+        if of != ROBOT_MESSAGE {
+            let of = if of.is_empty() { "one that isn't told".to_owned() } else { of.to_owned() };
+            return Err(Usage(format!(
+                "{topic} has a type of its own ({of}, in {}), and simulated robots publish \
+                 {ROBOT_MESSAGE}: add --no-sim",
+                file.display()
+            )));
         }
     }
     Ok(())

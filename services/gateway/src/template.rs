@@ -13,6 +13,9 @@ pub(crate) struct Template(Environment<'static>);
 /// The template's name in errors.
 const NAME: &str = "template";
 
+/// What a template may ask for; `ai` that of the web service alone.
+const NAMES: [&str; 5] = ["message", "robot", "sequence", "lane", "ai"];
+
 impl Template {
     /// Reads the template of the table `[gateway.TABLE]`.
     pub(crate) fn new(table: &str, text: &str) -> Result<Self, Refused> {
@@ -22,7 +25,16 @@ impl Template {
         environment.add_template_owned(NAME, text.to_owned()).map_err(|error| {
             Refused(format!("{table}.template can't be read: {}", in_words(&error)))
         })?;
-        Ok(Self(environment))
+        let unknown = environment.get_template(NAME).ok().and_then(|template| {
+            template.undeclared_variables(false).into_iter().find(|name| !NAMES.contains(&&**name))
+        });
+        match unknown {
+            None => Ok(Self(environment)),
+            Some(name) => Err(Refused(format!(
+                "{table}.template: there is no {name:?}; there are {}",
+                NAMES.join(", ")
+            ))),
+        }
     }
 
     /// The body of a message. Fails when a field isn't there, or what comes out isn't JSON.
@@ -70,9 +82,11 @@ mod tests {
 
     #[test]
     fn a_field_that_is_not_there_is_an_error() {
-        for text in ["{{ message.txt }}", "{{ massage.text }}", "{{ message.nested.y.z }}"] {
+        for text in ["{{ message.txt }}", "{{ ai.label }}", "{{ message.nested.y.z }}"] {
             assert!(filled(text).unwrap_err().contains("undefined"), "{text}");
         }
+        let why = Template::new("ai", "{{ massage.text }}").unwrap_err().0;
+        assert!(why.contains("massage") && why.contains("message, robot"), "{why}");
     }
 
     #[test]
