@@ -4,6 +4,7 @@ use crate::args::{BudgetArgs, MOST_BYTES, Pipeline, Usage};
 use hopwatch_analysis::Budget;
 use hopwatch_kit::config;
 use hopwatch_model::lane::{self, LaneQos, LaneSpec};
+use hopwatch_wire::robot_message::ROBOT_MESSAGE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -160,9 +161,6 @@ fn gives_a_lane(pipeline: &Pipeline) -> bool {
 pub(crate) fn gives_probes(pipeline: &Pipeline) -> bool {
     gives_gateway(pipeline, "probes_hz")
 }
-
-/// The type that robots of ours publish.
-const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
 
 /// Refuses simulated robots on topics of one's own, which are of another type.
 pub(crate) fn robots_fit(pipeline: &Pipeline) -> Result<(), Usage> {

@@ -4,14 +4,13 @@ use crate::args::Usage;
 use crate::settings::Settings;
 use hopwatch_kit::config;
 use hopwatch_model::lane::{self, LaneSpec};
+use hopwatch_wire::robot_message::ROBOT_MESSAGE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The gateway's topic, when nothing says another.
 const USUAL_TOPIC: &str = "/robot_messages";
-/// What a topic without a form holds.
-const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
 /// What its publishers offer is asked for.
 const MATCH: &str = "match";
 

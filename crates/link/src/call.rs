@@ -146,11 +146,10 @@ impl Answer {
         stamps: Option<&str>,
         server_timing: Option<&str>,
     ) -> Self {
-        let media_type = media_type.and_then(|t| t.split(';').next()).unwrap_or_default();
         Self {
             status,
             body,
-            media_type: media_type.trim().to_ascii_lowercase(),
+            media_type: headers::media_type(media_type),
             stamps: stamps.and_then(ServiceStamps::parse),
             served_ns: server_timing.and_then(headers::served_ns),
         }

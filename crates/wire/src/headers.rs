@@ -125,6 +125,18 @@ impl ServiceStamps {
     }
 }
 
+/// The media type by a `content-type` value, without parameters and in lower case; empty when none is
+/// given.
+pub fn media_type(content_type: Option<&str>) -> String {
+    let media_type = content_type.and_then(|of| of.split(';').next()).unwrap_or_default();
+    media_type.trim().to_ascii_lowercase()
+}
+
+/// Whether a media type (as of [`media_type`]) says that a body is JSON (RFC 8259, RFC 6839).
+pub fn is_json(media_type: &str) -> bool {
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
 /// The service's own time by a `server-timing` value, in ns: (`wait`, everything else).
 ///
 /// `None` when no metric has a duration. Durations are milliseconds (W3C Server Timing § 2).
@@ -194,6 +206,20 @@ mod tests {
             ["", "clock=c", "clock=; received=1; done=2", "clock=c; received=x; done=2", "🦀"]
         {
             assert_eq!(ServiceStamps::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn json_is_told_by_its_media_type() {
+        for (value, json) in [
+            (Some("application/json"), true),
+            (Some("Application/JSON; charset=utf-8"), true),
+            (Some("application/problem+json"), true),
+            (Some("text/html"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(is_json(&media_type(value)), json, "{value:?}");
         }
     }
 

@@ -8,6 +8,9 @@ use hopwatch_rosmsg::cdr::{CdrError, Reader};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
+/// The type that Hopwatch's robots publish, by its ROS name.
+pub const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
+
 /// A robot message (SEEDS S1).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobotMessage<'a> {

@@ -1,13 +1,13 @@
 //! The gateway's configuration.
 
 use crate::forms::{AiForm, TopicForm, WebForm};
-use crate::message::ROBOT_MESSAGE;
 use anyhow::ensure;
 use clap::ValueEnum;
 use hopwatch_kit::config::Refused;
 use hopwatch_link::LinkKind;
 use hopwatch_model::lane::{self, BadLane, LaneQos, LaneSpec};
 use hopwatch_tap::Qos;
+use hopwatch_wire::robot_message::ROBOT_MESSAGE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

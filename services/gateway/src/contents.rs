@@ -10,7 +10,8 @@ use hopwatch_link::{CallError, Reply};
 use hopwatch_model::census::SEQUENCE_PERIOD;
 use hopwatch_model::{ClockId, Failure, Hop, Outcome, Stage, Trace};
 use hopwatch_rosmsg::{CdrError, Count, Element, FieldPath, JsonOptions, Primitive, Schema, Value};
-use hopwatch_wire::robot_message::{oddity, published_ns};
+use hopwatch_wire::headers::is_json;
+use hopwatch_wire::robot_message::{ROBOT_MESSAGE, oddity, published_ns};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -201,7 +202,7 @@ impl Contents {
     /// Who, which and how long.
     fn brief(&self, trace: &Trace, bytes: usize) -> Bytes {
         let (topic, message_type) = match &self.kind {
-            Kind::Robot => (None, message::ROBOT_MESSAGE),
+            Kind::Robot => (None, ROBOT_MESSAGE),
             Kind::Own(own) => (Some(own.topic.as_str()), own.message_type.as_str()),
         };
         let brief = json!({
@@ -269,7 +270,7 @@ fn undecodable(trace: &mut Trace, why: String) {
 /// The AI's answer must be JSON, and say so: an error page with status 200 is no answer.
 fn json_of(reply: &Reply) -> Result<Box<RawValue>, CallError> {
     let bad = |detail: String| Err(CallError::new(Failure::BadReply, detail));
-    if reply.media_type != "application/json" && !reply.media_type.ends_with("+json") {
+    if !is_json(&reply.media_type) {
         return bad(format!("the AI service answered {:?}, not JSON", reply.media_type));
     }
     match serde_json::from_slice(&reply.body) {

@@ -44,6 +44,7 @@ use hopwatch_link::{
 use hopwatch_model::Stage;
 use hopwatch_tap::TapError;
 use hopwatch_wire::record::{LaneRecord, Record};
+use hopwatch_wire::robot_message::ROBOT_MESSAGE;
 use intake::Intake;
 use pipeline::{Pipeline, UnderWay};
 use probes::{Bodies, Probed, Prober};
@@ -183,7 +184,7 @@ fn told(error: anyhow::Error) -> anyhow::Error {
 fn contents(config: &Config, lane: &Lane, form: Option<&TopicForm>) -> anyhow::Result<Contents> {
     let own = |form: &TopicForm| {
         let of = lane.message_type.as_str();
-        if of == message::ROBOT_MESSAGE {
+        if of == ROBOT_MESSAGE {
             return form.is_of_robots(&lane.topic).map(|()| None);
         }
         let schema = Own::needs_schema(form, &config.ai, &config.web)

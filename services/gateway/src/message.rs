@@ -45,9 +45,6 @@ pub(crate) fn bare(arrival: &Arrival, lane: &str, clock: &ClockId) -> Trace {
     }
 }
 
-/// The type that robots publish unless they are somebody's own.
-pub(crate) const ROBOT_MESSAGE: &str = "hopwatch_msgs/msg/RobotMessage";
-
 /// Reads a robot message, and puts into the trace who published it, which one it is and when.
 pub(crate) fn read<'a>(trace: &mut Trace, cdr: &'a [u8]) -> Result<Read<'a>, String> {
     let (message, oddities) =

@@ -2,7 +2,6 @@
 
 use crate::config::Lane;
 use crate::intake::Arrival;
-use crate::message::ROBOT_MESSAGE;
 use crate::pipeline::Pipeline;
 use crate::shared_memory;
 use crate::silence::{Account, Flows, Ours, Silence};
@@ -12,6 +11,7 @@ use hopwatch_model::lane::turn;
 use hopwatch_model::{Census, GatewayCounters, Ns, PublisherId};
 use hopwatch_tap::{EndpointInfo, Picture, Qos, Subscription, Taken, TapError, TypeSupport};
 use hopwatch_wire::record::EventRecord;
+use hopwatch_wire::robot_message::ROBOT_MESSAGE;
 use r2r::hopwatch_msgs::msg::RobotMessage;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hopwatch_analysis::DELAYED_ACK;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_link::{Http1Config, Target};
-use hopwatch_wire::headers::{SERVER_TIMING, STAMPS, ServiceStamps, served_ns};
+use hopwatch_wire::headers::{self, SERVER_TIMING, STAMPS, ServiceStamps, served_ns};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -240,9 +240,7 @@ impl Connection {
 
 /// Whether the gateway would take it as JSON: it must say so, and be it.
 fn is_json(content_type: Option<&str>, body: &[u8]) -> bool {
-    let media_type = content_type.and_then(|of| of.split(';').next()).unwrap_or_default();
-    let media_type = media_type.trim().to_ascii_lowercase();
-    let says_so = media_type == "application/json" || media_type.ends_with("+json");
+    let says_so = headers::is_json(&headers::media_type(content_type));
     let text = std::str::from_utf8(body);
     says_so && text.is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
 }
