@@ -4,6 +4,7 @@ use crate::certificates::Host;
 use crate::compare::Compare;
 use crate::doctor::Doctor;
 use crate::help;
+use crate::lab::Lab;
 use crate::network::NetworkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hopwatch_link::LinkKind;
@@ -44,7 +45,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Compare QoS, links and losses: trials in random order, and a verdict
     Compare(Box<Compare>),
-    /// Report a run again from its folder, also one that was killed; or an experiment
+    /// Study what happens before the network: the message's shape, the executor, copies
+    #[command(subcommand)]
+    Lab(Lab),
+    /// Report a run again from its folder, also one that was killed; or an experiment, or a study
     Report(Report),
     /// Tell this host's clocks to a gateway elsewhere, so that stamps of robots here can be placed
     Respond(Respond),

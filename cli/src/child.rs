@@ -1,8 +1,9 @@
-//! One program of the pipeline as a child process: started, watched, stopped in order.
+//! One program as a child process: started, watched, stopped in order.
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -15,7 +16,7 @@ const START: Duration = Duration::from_secs(30);
 
 /// A running program.
 pub(crate) struct Child {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     process: Process,
     /// Its end tells the program that we are gone, however we went.
     _stdin: Option<ChildStdin>,
@@ -29,7 +30,7 @@ struct Announcement {
 }
 
 impl Child {
-    /// Starts the program `hopwatch-<name>` that lies beside this one, in a network namespace if one
+    /// Starts the service `hopwatch-<name>` that lies beside this one, in a network namespace if one
     /// is named.
     pub(crate) fn start(
         name: &'static str,
@@ -38,11 +39,7 @@ impl Child {
         namespace: Option<&str>,
         logs: &Path,
     ) -> anyhow::Result<Self> {
-        let own = std::env::current_exe().context("failed to find this program's own path")?;
-        let program = own.with_file_name(format!("hopwatch-{name}"));
-        let log = logs.join(format!("{name}.log"));
-        let stderr = std::fs::File::create(&log)
-            .with_context(|| format!("failed to write {}", log.display()))?;
+        let program = beside(&format!("hopwatch-{name}"))?;
         let mut command = match namespace {
             // It becomes the program: its id and its signals are the program's.
             Some(namespace) => {
@@ -52,10 +49,22 @@ impl Child {
             }
             None => Command::new(&program),
         };
-        let mut process = command
+        command
             .args(args)
             .args(["--end-with-parent", "--log-format", "json"])
-            .envs(environment.iter().map(|(key, value)| (key, value)))
+            .envs(environment.iter().map(|(key, value)| (key, value)));
+        Self::spawn(name.into(), command, &logs.join(format!("{name}.log")))
+    }
+
+    /// Starts a command that ends when its standard input does, with its errors in a file.
+    pub(crate) fn spawn(
+        name: Cow<'static, str>,
+        mut command: Command,
+        log: &Path,
+    ) -> anyhow::Result<Self> {
+        let stderr = std::fs::File::create(log)
+            .with_context(|| format!("failed to write {}", log.display()))?;
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr)
@@ -64,29 +73,35 @@ impl Child {
             .kill_on_drop(true)
             .spawn()
             .with_context(|| {
-                format!("failed to start {} (is it built? ./hopwatch builds it)", program.display())
+                let program = Path::new(command.as_std().get_program()).display();
+                format!("failed to start {program} (is it built? ./hopwatch builds it)")
             })?;
         let stdin = process.stdin.take();
         let stdout = process.stdout.take().map(|out| BufReader::new(out).lines());
-        Ok(Self { name, process, _stdin: stdin, stdout, log })
+        Ok(Self { name, process, _stdin: stdin, stdout, log: log.to_owned() })
     }
 
     /// Where it listens, once it says so.
     pub(crate) async fn address(&mut self) -> anyhow::Result<SocketAddr> {
-        let Some(lines) = &mut self.stdout else { bail!("{} says nothing", self.name) };
-        let line = match tokio::time::timeout(START, lines.next_line()).await {
-            Ok(Ok(Some(line))) => line,
-            Ok(_) => return Err(self.died().await),
-            Err(_) => bail!(
-                "{} did not get ready within {} s; its log: {}",
-                self.name,
-                START.as_secs(),
-                self.log.display()
-            ),
+        let line = match tokio::time::timeout(START, self.line()).await {
+            Ok(Some(line)) => line,
+            Ok(None) => return Err(self.died().await),
+            Err(_) => bail!("{}", self.late(START)),
         };
         let announcement: Announcement = serde_json::from_str(&line)
             .with_context(|| format!("{} announced {line:?}", self.name))?;
         Ok(announcement.listening)
+    }
+
+    /// The next line that it prints; none when it ended, or closed its output.
+    pub(crate) async fn line(&mut self) -> Option<String> {
+        self.stdout.as_mut()?.next_line().await.ok().flatten()
+    }
+
+    /// What is to be said when it had not got ready after a time.
+    pub(crate) fn late(&self, after: Duration) -> String {
+        let (name, log) = (&self.name, self.log.display());
+        format!("{name} did not get ready within {} s; its log: {log}", after.as_secs())
     }
 
     /// Why it ended when it should not have, in its own last words.
@@ -113,23 +128,33 @@ impl Child {
         matches!(self.process.try_wait(), Ok(Some(_)))
     }
 
-    /// Asks it to end (SIGINT: DDS cleans up), and waits; SIGKILL only when it won't.
-    pub(crate) async fn stop(&mut self, patience: Duration) {
+    /// Asks it to end (SIGINT: DDS cleans up), and waits; SIGKILL only when it won't. Whether it
+    /// ended without that.
+    pub(crate) async fn stop(&mut self, patience: Duration) -> bool {
         if self.has_ended() {
-            return;
+            return true;
         }
         if let Some(pid) = self.pid() {
             let _gone = kill_process(pid, Signal::INT);
         }
-        if tokio::time::timeout(patience, self.process.wait()).await.is_err() {
-            tracing::warn!(program = self.name, "did not end in time and was killed");
+        let ended = tokio::time::timeout(patience, self.process.wait()).await.is_ok();
+        if !ended {
+            tracing::warn!(program = %self.name, "did not end in time and was killed");
             let _gone = self.process.kill().await;
         }
+        ended
     }
 
-    fn pid(&self) -> Option<Pid> {
+    /// Its process.
+    pub(crate) fn pid(&self) -> Option<Pid> {
         self.process.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
     }
+}
+
+/// The path of a program that lies beside this one.
+pub(crate) fn beside(name: &str) -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe().context("failed to find this program's own path")?;
+    Ok(own.with_file_name(name))
 }
 
 /// What a program said of its end: the last error of its log, else what is no line of a log at

@@ -2,7 +2,6 @@
 
 mod args;
 mod experiment;
-mod order;
 mod plan;
 mod progress;
 mod result;

@@ -9,6 +9,8 @@ mod judge;
 mod look;
 mod print;
 
+pub(crate) use look::memory;
+
 use crate::args::Usage;
 use crate::report::print as print_out;
 use anyhow::Context;
@@ -95,7 +97,7 @@ fn method(text: &str) -> Result<Method, String> {
 /// Looks, judges, prints.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<u8> {
     let configured = Configured::load(doctor.config.as_deref())?;
-    let cleaned = doctor.clean.then(|| clean::clean(Path::new(look::memory::FOLDER)));
+    let cleaned = doctor.clean.then(|| clean::clean(Path::new(memory::FOLDER)));
     let facts = gather(&doctor, configured).await?;
     let findings = judge::judge(&facts, cleaned.as_ref());
     let text = if doctor.json {
@@ -131,7 +133,7 @@ async fn gather(doctor: &Doctor, configured: Configured) -> anyhow::Result<Facts
         None => None,
     };
     let blocking = tokio::task::spawn_blocking(|| {
-        let memory = look::memory::Memory::look(Path::new(look::memory::FOLDER));
+        let memory = memory::Memory::look(Path::new(memory::FOLDER));
         (memory, look::ports::look(&look::ports::USUAL), look::loss::Impairment::look())
     });
     let (memory, ports, impairment) = blocking.await.context("the look at this host panicked")?;

@@ -23,8 +23,10 @@ mod fetch;
 mod health;
 mod help;
 mod interrupts;
+mod lab;
 mod measure;
 mod network;
+mod order;
 mod progress;
 mod report;
 mod respond;
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
             Command::Up(up) => measure::up(up).await,
             Command::Run(run) => measure::run(run).await,
             Command::Compare(compare) => compare::compare(*compare).await,
+            Command::Lab(of) => lab::lab(of).await,
             Command::Respond(respond) => respond::run(respond).await,
             Command::Report(report) => report::command(&report),
             Command::Health(health) => health::health(&health).await,

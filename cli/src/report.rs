@@ -1,7 +1,7 @@
 //! `hopwatch report`, and the end of `hopwatch run`: from the folder of a run to its report.
 
 use crate::args::{Report, Usage};
-use crate::compare;
+use crate::{compare, lab};
 use anyhow::Context;
 use hopwatch_analysis::{report, table};
 use hopwatch_archive::{ArchiveError, Reader};
@@ -21,6 +21,13 @@ pub(crate) fn command(args: &Report) -> anyhow::Result<u8> {
             return Err(Usage(text.to_owned()).into());
         }
         return compare::report(&args.folder);
+    }
+    if lab::is_in(&args.folder) {
+        if args.records {
+            let text = "a study has no records: what it measured stands in its study.json";
+            return Err(Usage(text.to_owned()).into());
+        }
+        return lab::report(&args.folder);
     }
     if args.records {
         print_records(&args.folder)?;

@@ -76,7 +76,7 @@ build_programs() {
     enter_env
     cd "$root"
     cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-gateway -p hopwatch-robot-sim \
-        -p hopwatch-many-pages
+        -p hopwatch-lab-probe -p hopwatch-many-pages
     # One program under several names: cli/src/called.rs. Optimising whole programs takes longest.
     for service in ai-mock broadcaster collector web-ui; do
         ln -f "$target/release/hopwatch" "$target/release/hopwatch-$service"

@@ -5,7 +5,7 @@
 # - the prefix of ROS 2 itself: the ROS that is sourced, or else one made from
 #   pinned Python wheels in .hopwatch/ros (a virtual environment is an ament
 #   prefix too);
-# - hopwatch_msgs, built against it into .hopwatch/msgs.
+# - our own messages, built against it into .hopwatch/msgs.
 #
 # Each half has a stamp with the checksum of all that went into it. The stamp is
 # written last, so a half without a fitting stamp is unfinished or stale and is
@@ -19,10 +19,14 @@ state=$root/.hopwatch
 wheels_prefix=$state/ros
 msgs_prefix=$state/msgs
 
+# The packages of messages that are ours, in ros/.
+own_packages=(hopwatch_msgs hopwatch_lab_msgs)
+
 # The packages whose types r2r generates: four that it needs itself, and ours.
 # More, like std_msgs, would lengthen the build, and the tap reads foreign types
 # at run time.
-r2r_packages='builtin_interfaces;unique_identifier_msgs;action_msgs;rcl_interfaces;hopwatch_msgs'
+r2r_packages='builtin_interfaces;unique_identifier_msgs;action_msgs;rcl_interfaces'
+r2r_packages+=$(printf ';%s' "${own_packages[@]}")
 
 # Prints a ':'-separated search path without empty entries and without those that
 # an env.sh of ours, of this clone or another, has put there.
@@ -92,7 +96,7 @@ msgs_key() {
         else
             wheels_key
         fi
-        cd "$root/ros/hopwatch_msgs" && find . -type f -print0 | sort -z | xargs -0 sha256sum
+        cd "$root/ros" && find "${own_packages[@]}" -type f -print0 | sort -z | xargs -0 sha256sum
     } | checksum
 }
 
@@ -101,7 +105,7 @@ wheels_ready() {
     ros_is_sourced || stamp_fits "$wheels_prefix/hopwatch.stamp" "$(wheels_key)"
 }
 
-# Succeeds if hopwatch_msgs is built against the present ROS 2.
+# Succeeds if our messages are built against the present ROS 2.
 msgs_ready() {
     stamp_fits "$msgs_prefix/hopwatch.stamp" "$(msgs_key)"
 }
@@ -130,7 +134,7 @@ prepare_wheels() {
     wheels_key >"$wheels_prefix/hopwatch.stamp"
 }
 
-# Builds hopwatch_msgs. The build tree lies outside the package, since cmake
+# Builds our messages. The build trees lie outside the packages, since cmake
 # refuses include paths below a package's own source folder.
 prepare_msgs() (
     key=$(msgs_key)
@@ -153,11 +157,13 @@ prepare_msgs() (
     if command -v ninja >/dev/null; then
         generator=(-G Ninja)
     fi
-    cmake -S "$root/ros/hopwatch_msgs" -B "$build" "${generator[@]}" \
-        -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
-        -DCMAKE_INSTALL_PREFIX="$msgs_prefix" -DPython3_EXECUTABLE="$python"
-    cmake --build "$build" --parallel
-    cmake --install "$build"
+    for package in "${own_packages[@]}"; do
+        cmake -S "$root/ros/$package" -B "$build/$package" "${generator[@]}" \
+            -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
+            -DCMAKE_INSTALL_PREFIX="$msgs_prefix" -DPython3_EXECUTABLE="$python"
+        cmake --build "$build/$package" --parallel
+        cmake --install "$build/$package"
+    done
     printf '%s\n' "$key" >"$msgs_prefix/hopwatch.stamp"
 )
 
@@ -186,8 +192,12 @@ wheels_libraries() {
 # an environment variable changed, so one of them must tell of changed definitions:
 # in the list of packages the mark does no harm.
 interface_mark() {
-    local sum
-    sum=$(cat "$root"/ros/hopwatch_msgs/msg/*.msg | checksum)
+    local package sum
+    sum=$(
+        for package in "${own_packages[@]}"; do
+            cat "$root/ros/$package"/msg/*.msg
+        done | checksum
+    )
     printf 'hopwatch_msgs_%s' "${sum:0:8}"
 }
 

@@ -29,7 +29,7 @@ make_world() {
     calls=$world/calls
     mkdir -p "$clone/ros" "$clone/web-ui/src" "$clone/crates/model/src" "$tools" "$bare"
     cp "$source_root/hopwatch" "$clone/"
-    cp -r "$source_root/ros/env" "$source_root/ros/hopwatch_msgs" "$clone/ros/"
+    cp -r "$source_root"/ros/{env,hopwatch_msgs,hopwatch_lab_msgs} "$clone/ros/"
     printf '[workspace.package]\nrust-version = "1.90"\n' >"$clone/Cargo.toml"
     printf '// one\n' >"$clone/crates/model/src/lib.rs"
     printf '{}\n' | tee "$clone/web-ui/package.json" >"$clone/web-ui/package-lock.json"

@@ -1,8 +1,8 @@
 //! experiment.json: the plan, the order, and which trials are done.
 
-use super::order::order;
 use super::plan::Plan;
 use crate::args::Usage;
+use crate::order::order;
 use anyhow::Context;
 use hopwatch_analysis::{Arm, DEFAULT_DELIVERY_MARGIN, ExperimentPlan, FailedTrial};
 use hopwatch_kit::service::exit;

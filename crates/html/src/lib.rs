@@ -20,8 +20,10 @@ mod run;
 mod samples;
 mod scale;
 mod shadow;
+mod study;
 mod tables;
 mod words;
 
 pub use comparison::comparison_html;
 pub use run::report_html;
+pub use study::study_html;

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 /// For each block, the arms (by their number) in their order. The same seed gives the same.
-pub(super) fn order(arms: &[usize], blocks: u32, seed: u64) -> Vec<Vec<usize>> {
+pub(crate) fn order(arms: &[usize], blocks: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut block = |_| {
         let mut block = arms.to_vec();

@@ -1,0 +1,118 @@
+//! The folder of a study: study.json with what was measured, and the report's files made of it.
+
+use crate::args::Usage;
+use crate::environment::fingerprint;
+use anyhow::Context;
+use hopwatch_folder::replace;
+use hopwatch_html::study_html;
+use hopwatch_kit::service::exit;
+use hopwatch_lab::executor::Executor;
+use hopwatch_lab::handover::Handover;
+use hopwatch_lab::shapes::Shapes;
+use hopwatch_lab::{Raw, SCHEMA, Study};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What was measured.
+const RAW: &str = "study.json";
+
+/// Whether a folder is that of a study.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    folder.join(RAW).is_file()
+}
+
+/// The report of a study's folder again: the same bytes.
+pub(crate) fn report(folder: &Path) -> anyhow::Result<u8> {
+    let path = folder.join(RAW);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("failed to read {}", path.display()))?;
+    let name = serde_json::from_str::<Value>(&text)
+        .ok()
+        .and_then(|raw| Some(raw.get("study")?.as_str()?.to_owned()));
+    match name.as_deref() {
+        Some(Shapes::NAME) => again::<Shapes>(folder, &path, &text),
+        Some(Executor::NAME) => again::<Executor>(folder, &path, &text),
+        Some(Handover::NAME) => again::<Handover>(folder, &path, &text),
+        _ => {
+            Err(Usage(format!("{} is of no study that this version knows", path.display())).into())
+        }
+    }
+}
+
+fn again<S: Study>(folder: &Path, path: &Path, text: &str) -> anyhow::Result<u8> {
+    let raw: Raw<S::Plan, S::Run> = serde_json::from_str(text)
+        .map_err(|error| Usage(format!("{} can't be read: {error}", path.display())))?;
+    finish::<S>(folder, &raw)
+}
+
+/// The folder that a study writes to: made, or refused when another study is in it.
+pub(crate) fn folder<S: Study>(out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let folder = out.map_or_else(
+        || Path::new("out").join(format!("lab-{}-{}", S::NAME, now.replace(':', "-"))),
+        Path::to_path_buf,
+    );
+    if is_in(&folder) {
+        let text = format!("{} has a study already: name another folder", folder.display());
+        return Err(Usage(text).into());
+    }
+    let logs = folder.join("logs");
+    std::fs::create_dir_all(&logs)
+        .with_context(|| format!("failed to make the folder {}", logs.display()))?;
+    Ok(folder)
+}
+
+/// A study that is about to begin.
+pub(crate) fn begin<S: Study>(plan: S::Plan, seed: u64) -> Raw<S::Plan, S::Run> {
+    Raw {
+        schema: SCHEMA.to_owned(),
+        study: S::NAME.to_owned(),
+        began: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        seed,
+        complete: false,
+        environment: fingerprint(&[]),
+        plan,
+        skipped: Vec::new(),
+        runs: Vec::new(),
+        housekeeping: Vec::new(),
+    }
+}
+
+/// Writes what was measured so far: a study that is interrupted has it.
+pub(crate) fn keep<S: Study>(folder: &Path, raw: &Raw<S::Plan, S::Run>) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string(raw).context("failed to write a study down")?;
+    text.push('\n');
+    put(folder, RAW, &text)
+}
+
+/// Writes the report's files, prints the document, and gives the exit code.
+pub(crate) fn finish<S: Study>(folder: &Path, raw: &Raw<S::Plan, S::Run>) -> anyhow::Result<u8> {
+    let made = S::report(raw);
+    let markdown = made.document.markdown();
+    let json = json!({
+        "schema": raw.schema,
+        "study": raw.study,
+        "began": raw.began,
+        "seed": raw.seed,
+        "complete": raw.complete,
+        "environment": raw.environment,
+        "plan": raw.plan,
+        "skipped": raw.skipped,
+        "housekeeping": raw.housekeeping,
+        "figures": made.figures,
+    });
+    let json = serde_json::to_string_pretty(&json).context("failed to write a report")?;
+    put(folder, "report.json", &format!("{json}\n"))?;
+    put(folder, "report.md", &markdown)?;
+    put(folder, "report.html", &study_html(&made.document))?;
+    // Nobody may be left to read it: the files are what counts.
+    let _gone = std::io::Write::write_all(&mut std::io::stdout(), markdown.as_bytes());
+    tell!("report: {}", folder.display());
+    Ok(if made.decided && raw.complete { exit::OK } else { exit::UNSTABLE })
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = folder.join(name);
+    replace(&path, text).with_context(|| format!("failed to write {}", path.display()))
+}

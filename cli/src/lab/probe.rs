@@ -1,0 +1,186 @@
+//! Processes that measure: of Rust, of Python with rclpy, of C++ with rclcpp.
+
+use super::rounds::Running;
+use crate::child::{Child, beside};
+use anyhow::{Context, bail};
+use hopwatch_lab::Skipped;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::process::Command;
+
+/// How long a process may take to get ready: rclpy imports and discovery on a busy machine.
+const START: Duration = Duration::from_secs(60);
+/// How long it may take to end when asked to.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The package of the C++ probes.
+const CPP_PACKAGE: &str = "hopwatch_lab_probes";
+
+/// In what a probe is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Rust,
+    Python,
+    Cpp,
+}
+
+/// One process of a run.
+pub(crate) struct Probe {
+    child: Child,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    ready: bool,
+}
+
+/// What is to be started.
+pub(crate) struct Start<'a> {
+    /// Its name, for its log and for errors.
+    pub(crate) name: String,
+    pub(crate) language: Language,
+    /// What it does: the subcommand in Rust, the script in Python, the program in C++.
+    pub(crate) probe: &'static str,
+    /// Its text, of a Python script.
+    pub(crate) script: &'static str,
+    pub(crate) args: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    /// The study's folder.
+    pub(crate) folder: &'a Path,
+    /// Who is asked to end when the study is.
+    pub(crate) running: &'a Running,
+}
+
+impl Probe {
+    /// Starts a process, and waits until it says that it is ready.
+    pub(crate) async fn start(start: Start<'_>) -> anyhow::Result<Self> {
+        let mut command = match start.language {
+            Language::Rust => {
+                let mut command = Command::new(beside("hopwatch-lab-probe")?);
+                command.arg(start.probe);
+                command
+            }
+            Language::Python => {
+                let script = script(start.folder, start.probe, start.script)?;
+                let mut command = Command::new(python());
+                // Compiled files would be left in the study's folder.
+                command.arg("-B").arg(script);
+                command
+            }
+            Language::Cpp => Command::new(cpp_program(start.probe)?),
+        };
+        command.args(&start.args).envs(start.environment);
+        let log = start.folder.join("logs").join(format!("{}.log", start.name));
+        let child = Child::spawn(start.name.into(), command, &log)?;
+        start.running.add(child.pid());
+        let mut probe = Self { child };
+        let ready: Ready = match tokio::time::timeout(START, probe.said()).await {
+            Ok(ready) => ready?,
+            Err(_) => bail!("{}", probe.child.late(START)),
+        };
+        anyhow::ensure!(ready.ready, "{} said that it isn't ready", probe.child.name);
+        Ok(probe)
+    }
+
+    /// The next line that it prints.
+    pub(crate) async fn said<T: DeserializeOwned>(&mut self) -> anyhow::Result<T> {
+        let Some(line) = self.child.line().await else { return Err(self.child.died().await) };
+        let name = &self.child.name;
+        serde_json::from_str(&line).with_context(|| {
+            let begin: String = line.chars().take(200).collect();
+            format!("{name} said {begin:?}")
+        })
+    }
+
+    /// Asks it to end, and waits; whether it did without being killed.
+    pub(crate) async fn stop(&mut self) -> bool {
+        self.child.stop(PATIENCE).await
+    }
+}
+
+/// The Python of the ROS environment.
+fn python() -> PathBuf {
+    std::env::var_os("HOPWATCH_PYTHON").map_or_else(|| "python3".into(), PathBuf::from)
+}
+
+/// Writes a script into the study's folder, where what was run can be read.
+fn script(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+    let probes = folder.join("probes");
+    std::fs::create_dir_all(&probes)
+        .with_context(|| format!("failed to make the folder {}", probes.display()))?;
+    let path = probes.join(format!("{name}.py"));
+    std::fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Prefixes of ROS packages.
+fn prefixes() -> Vec<PathBuf> {
+    std::env::var_os("AMENT_PREFIX_PATH")
+        .map(|all| std::env::split_paths(&all).collect())
+        .unwrap_or_default()
+}
+
+fn cpp_program(name: &str) -> anyhow::Result<PathBuf> {
+    prefixes()
+        .iter()
+        .map(|prefix| prefix.join("lib").join(CPP_PACKAGE).join(name))
+        .find(|path| path.is_file())
+        .with_context(|| format!("{CPP_PACKAGE} has no program {name} here"))
+}
+
+/// Why a language can't be measured here; none: it can.
+pub(crate) async fn missing(language: Language) -> Option<Skipped> {
+    match language {
+        Language::Rust => {
+            let here = beside("hopwatch-lab-probe").is_ok_and(|path| path.is_file());
+            (!here).then(|| Skipped {
+                what: "Rust nodes".to_owned(),
+                why: "hopwatch-lab-probe doesn't lie beside hopwatch: ./hopwatch builds both"
+                    .to_owned(),
+            })
+        }
+        Language::Python => {
+            let tried = Command::new(python()).args(["-c", "import rclpy"]).output().await;
+            let works = tried.is_ok_and(|output| output.status.success());
+            (!works).then(|| Skipped {
+                what: "Python nodes".to_owned(),
+                why: "python3 can't import rclpy: source a ROS 2, or start by ./hopwatch"
+                    .to_owned(),
+            })
+        }
+        Language::Cpp => missing_cpp(&prefixes()),
+    }
+}
+
+fn missing_cpp(prefixes: &[PathBuf]) -> Option<Skipped> {
+    let has = |below: &str| prefixes.iter().any(|prefix| prefix.join(below).is_dir());
+    if has(&format!("lib/{CPP_PACKAGE}")) {
+        return None;
+    }
+    let why = if has("share/rclcpp") {
+        "their package isn't built: colcon build --base-paths lab/cpp ros, then source \
+         install/setup.bash"
+    } else {
+        "there is no rclcpp in this ROS environment: source one that has it (/opt/ros/…/setup.bash), \
+         and build their package with colcon build --base-paths lab/cpp ros"
+    };
+    Some(Skipped { what: "C++ nodes".to_owned(), why: why.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_for_cpp_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let prefixes = [folder.path().to_owned()];
+        let why = || missing_cpp(&prefixes).map(|skipped| skipped.why);
+        assert!(why().unwrap().starts_with("there is no rclcpp"));
+        std::fs::create_dir_all(folder.path().join("share/rclcpp")).unwrap();
+        assert!(why().unwrap().starts_with("their package isn't built"));
+        std::fs::create_dir_all(folder.path().join("lib").join(CPP_PACKAGE)).unwrap();
+        assert_eq!(why(), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! Conditions in rounds: every round has each of them once, in an order of its own (METHOD 15).
+
+use super::files::keep;
+use super::housekeeping::after;
+use crate::interrupts::Interrupts;
+use crate::order::order;
+use hopwatch_lab::{Raw, Study};
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a run may take to end once its processes were asked to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Something to measure.
+pub(crate) trait Condition {
+    /// Its name, as the report has it.
+    fn name(&self) -> String;
+    /// About how long a run of it takes, for the time left.
+    fn expected(&self) -> Duration;
+}
+
+/// What a run gave.
+pub(crate) struct Measured<Run> {
+    pub(crate) run: Run,
+    /// Processes that had to be killed.
+    pub(crate) killed: u64,
+}
+
+/// The processes of the run that goes on, to be asked to end when the study is.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Vec<Pid>>>);
+
+impl Running {
+    /// Takes a process in.
+    pub(crate) fn add(&self, pid: Option<Pid>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pid);
+    }
+
+    /// Nobody is left: ids may belong to others from now on.
+    fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Asks all of them to end: DDS cleans up at SIGINT.
+    fn interrupt(&self) {
+        for pid in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _gone = kill_process(pid, Signal::INT);
+        }
+    }
+}
+
+/// Runs all conditions in rounds, and keeps what they gave after each run. Whether all are done; they
+/// are not when Ctrl-C came.
+pub(crate) async fn rounds<S: Study, C: Condition>(
+    folder: &Path,
+    raw: &mut Raw<S::Plan, S::Run>,
+    conditions: &[C],
+    rounds: u32,
+    running: &Running,
+    mut run: impl AsyncFnMut(u32, &C) -> anyhow::Result<Measured<S::Run>>,
+) -> anyhow::Result<bool> {
+    let mut interrupts = Interrupts::new(false)?;
+    let numbers: Vec<usize> = (0..conditions.len()).collect();
+    let turns: Vec<(u32, &C)> = order(&numbers, rounds, raw.seed)
+        .into_iter()
+        .zip(1..)
+        .flat_map(|(round, number)| round.into_iter().map(move |at| (number, at)))
+        .filter_map(|(number, at)| Some((number, conditions.get(at)?)))
+        .collect();
+    let mut progress = Progress::new(turns.iter().map(|(_, one)| one.expected()).collect());
+    for (round, condition) in turns {
+        let name = format!("round {round}, {}", condition.name());
+        progress.begin(&name);
+        let mut measured = Box::pin(run(round, condition));
+        let done = tokio::select! {
+            done = &mut measured => Some(done),
+            _ = interrupts.next() => {
+                running.interrupt();
+                let _ended = tokio::time::timeout(PATIENCE, &mut measured).await;
+                None
+            }
+        };
+        drop(measured);
+        running.clear();
+        let Some(done) = done else {
+            progress.end();
+            tell!("stopped: the report has the {} runs that were done", raw.runs.len());
+            keep::<S>(folder, raw)?;
+            return Ok(false);
+        };
+        let Measured { run, killed } = match done {
+            Ok(measured) => measured,
+            Err(error) => {
+                progress.end();
+                keep::<S>(folder, raw)?;
+                return Err(error.context(format!("failed in {name}")));
+            }
+        };
+        raw.runs.push(run);
+        raw.housekeeping.push(after(&name, killed));
+        keep::<S>(folder, raw)?;
+        progress.done();
+    }
+    progress.end();
+    raw.complete = true;
+    keep::<S>(folder, raw)?;
+    Ok(true)
+}
+
+/// A bar on a terminal, a line for each run elsewhere.
+struct Progress {
+    bar: Option<ProgressBar>,
+    expected: Vec<Duration>,
+    done: usize,
+    began: Instant,
+}
+
+impl Progress {
+    fn new(expected: Vec<Duration>) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(u64::try_from(expected.len()).unwrap_or(u64::MAX));
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {elapsed_precise} {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_secs(1));
+            bar
+        });
+        Self { bar, expected, done: 0, began: Instant::now() }
+    }
+
+    fn begin(&self, name: &str) {
+        let left = left(&self.expected, self.done, self.began.elapsed());
+        let seconds = left.as_secs();
+        let text = format!(
+            "run {} of {} · {name} · about {}:{:02} left",
+            self.done + 1,
+            self.expected.len(),
+            seconds / 60,
+            seconds % 60
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(u64::try_from(self.done).unwrap_or(u64::MAX));
+                bar.set_message(text);
+            }
+            None => tell!("{text}"),
+        }
+    }
+
+    fn done(&mut self) {
+        self.done += 1;
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The time left: what is expected of the rest, stretched by what the first ones took.
+fn left(expected: &[Duration], done: usize, took: Duration) -> Duration {
+    let (before, rest) = expected.split_at(done.min(expected.len()));
+    let (before, rest): (Duration, Duration) = (before.iter().sum(), rest.iter().sum());
+    if before.is_zero() { rest } else { rest.mul_f64(took.as_secs_f64() / before.as_secs_f64()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_what_runs_take() {
+        let seconds = Duration::from_secs;
+        let expected = [seconds(10), seconds(20), seconds(30)];
+        assert_eq!(left(&expected, 0, seconds(0)), seconds(60));
+        assert_eq!(left(&expected, 1, seconds(15)), seconds(75));
+        assert_eq!(left(&expected, 3, seconds(90)), seconds(0));
+        assert_eq!(left(&[], 0, seconds(0)), seconds(0));
+    }
+}

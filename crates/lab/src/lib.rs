@@ -1,0 +1,16 @@
+//! The studies of `hopwatch lab`: where the time goes *before* the network, in the message's shape,
+//! in the executor, in copies.
+//!
+//! Probes (`lab/probe`, `lab/python`, `lab/cpp`) measure and tell raw values; `cli` runs them in
+//! rounds and keeps what they said in study.json; this crate makes figures, claims and a document of
+//! it. Pure: the same study.json gives the same report, byte for byte.
+
+mod document;
+pub mod executor;
+pub mod handover;
+mod markdown;
+pub mod shapes;
+mod study;
+
+pub use document::{Block, Document, Mark, Section, Strip, Strips};
+pub use study::{Housekeeping, Raw, SCHEMA, Skipped, Study, StudyReport};
