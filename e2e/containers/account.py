@@ -5,6 +5,8 @@
     account.py lossy              BEST_EFFORT lost some, RELIABLE delivered them
     account.py metrics            /metrics is Prometheus' text format, and adds up
     account.py page               what the browser saw (e2e/browser/page.mjs)
+    account.py another_user       the doctor's findings: matched, nothing came, whose memory it is
+    account.py same_user          the doctor's findings: messages arrive
     account.py report FILE        report.json of the run: ended in order, nothing unaccounted
 """
 
@@ -12,6 +14,7 @@ import json
 import re
 import sys
 
+GATEWAY_USER = "10001"
 LANES = ("best-effort", "reliable")
 FATES = (
     "lost_before_discovery",
@@ -111,6 +114,28 @@ def page():
     print(f"= the page painted {seen['acks']['painted']} messages; no errors, nothing from elsewhere")
 
 
+def findings():
+    told = json.load(sys.stdin)
+    return {finding["name"]: finding for finding in told["findings"]}, json.dumps(told)
+
+
+def another_user():
+    found, text = findings()
+    check("matched_no_samples" in found, f"no word on what is wrong: {text}")
+    finding = found["matched_no_samples"]
+    said = " ".join(finding[part] for part in ("what", "why", "todo"))
+    check(finding["severity"] == "problem", said)
+    for word in ("belong to user 0", f"by user {GATEWAY_USER}", "--user", "FASTDDS_BUILTIN_TRANSPORTS=UDPv4"):
+        check(word in said, f"no word of {word!r}: {said}")
+    print(f"= {finding['what']}\n= to do: {finding['todo']}")
+
+
+def same_user():
+    found, text = findings()
+    check("messages_arrive" in found and "matched_no_samples" not in found, text)
+    print(f"= as the robot's user: {found['messages_arrive']['what']}")
+
+
 def report(file):
     with open(file, encoding="utf-8") as text:
         run = json.load(text)
@@ -128,7 +153,8 @@ def main():
     elif what == "report":
         report(arguments[0])
     else:
-        {"delivered": delivered, "lossy": lossy, "metrics": metrics, "page": page}[what]()
+        readers = [another_user, delivered, lossy, metrics, page, same_user]
+        {reader.__name__: reader for reader in readers}[what]()
 
 
 main()

@@ -57,6 +57,8 @@ export COMPOSE_PROJECT_NAME=hopwatch-proof IMAGES=hopwatch-proof PAGE_PORT=13000
     BROADCASTER_PORT=18001 AI_PORT=15000 ROBOTS_PORT=18003
 # A message every 50 ms on both lanes: enough for figures within seconds.
 export RATE=20 AI_MS=20 ROS_DOMAIN_ID=${ROS_DOMAIN_ID:-0}
+# Where the robot of the doctor's case publishes: on this host's own network.
+APART_DOMAIN=93
 export DOCKER_BUILDKIT=1 COMPOSE_DOCKER_CLI_BUILD=1 BUILDKIT_PROGRESS=plain
 
 started=$SECONDS
@@ -269,6 +271,32 @@ container_even_stopped() {
         --filter "label=com.docker.compose.service=$1"
 }
 
+# A robot's container as people start it, with the host's network and memory and as root, and the doctor
+# as the gateway's user: what is wrong is said, with what to do. And as the robot's user nothing is.
+look_as_another_user() {
+    local beside=(--network host --ipc host --read-only --tmpfs /tmp
+        --env "ROS_DOMAIN_ID=$APART_DOMAIN" --env ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST)
+    "$docker" run --detach --name "$COMPOSE_PROJECT_NAME-robot" --user 0:0 "${beside[@]}" "$IMAGES:ros" \
+        hopwatch-robot-sim --lanes reliable --rate 20
+    wait_for 60 'what the doctor says as another user' diagnosed another_user 10001:10001 \
+        "${beside[@]}"
+    wait_for 60 "what the doctor says as the robot's user" diagnosed same_user 0:0 "${beside[@]}"
+    # DDS takes its shared memory away.
+    "$docker" stop --signal SIGINT --time 10 "$COMPOSE_PROJECT_NAME-robot" ||
+        "$docker" kill --signal SIGINT "$COMPOSE_PROJECT_NAME-robot"
+    "$docker" rm --force "$COMPOSE_PROJECT_NAME-robot"
+}
+
+# Usage: diagnosed WHAT USER OPTION…: what the doctor finds as that user is as it must be.
+diagnosed() {
+    local what=$1 user=$2 code=0
+    shift 2
+    "$docker" run --rm --user "$user" "$@" "$IMAGES:ros" \
+        hopwatch doctor --json --topic /robot_messages --wait 8s >"$work/doctor.json" || code=$?
+    [[ $code -le 1 ]] || return "$code"
+    python3 "$here/account.py" "$what" <"$work/doctor.json"
+}
+
 lose_packets() {
     local overlay=(-f docker-compose.yml -f containers/loss.yml)
     export LOSS=0.1
@@ -284,8 +312,9 @@ account_is_lossy() {
 }
 
 take_down() {
-    compose -f docker-compose.yml -f containers/loss.yml down --volumes --remove-orphans
     local left
+    "$docker" rm --force "$COMPOSE_PROJECT_NAME-robot" 2>/dev/null || true
+    compose -f docker-compose.yml -f containers/loss.yml down --volumes --remove-orphans
     left=$("$docker" ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
         "$docker" volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME"
         "$docker" network ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME")
@@ -368,6 +397,7 @@ step 'docker kill of the gateway, and up again' kill_and_bring_up
 step 'stop, and the report' stop_in_order
 step 'up for the second time' bring_up
 step 'up with loss, until RELIABLE has what BEST_EFFORT lost' lose_packets
+step 'a robot as root with --net host --ipc host, and the doctor as another user' look_as_another_user
 step 'down' take_down
 echo
 printf '%s\n' "${times[@]}"
