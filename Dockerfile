@@ -49,19 +49,22 @@ COPY --from=rust /usr/local/rustup /usr/local/rustup
 ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
 COPY containers/ros-enter.sh /opt/hopwatch/enter
 COPY ros/hopwatch_msgs ros/hopwatch_msgs
-RUN bash /opt/hopwatch/enter bash -c 'cmake -S ros/hopwatch_msgs -B /tmp/build-msgs \
-        -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
-        -DCMAKE_INSTALL_PREFIX=/opt/hopwatch/msgs -DPython3_EXECUTABLE="$(command -v python3)" \
-    && cmake --build /tmp/build-msgs --parallel \
-    && cmake --install /tmp/build-msgs'
+COPY ros/hopwatch_lab_msgs ros/hopwatch_lab_msgs
+RUN bash /opt/hopwatch/enter bash -c 'for package in hopwatch_msgs hopwatch_lab_msgs; do \
+        cmake -S ros/$package -B /tmp/build-msgs/$package \
+            -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
+            -DCMAKE_INSTALL_PREFIX=/opt/hopwatch/msgs -DPython3_EXECUTABLE="$(command -v python3)" \
+        && cmake --build /tmp/build-msgs/$package --parallel \
+        && cmake --install /tmp/build-msgs/$package || exit; \
+    done'
 COPY . ./
 # The packages whose types r2r generates, as in ros/env/ros-env.sh. r2r makes them anew only when a
 # variable changes: the mark tells it of changed messages.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/hopwatch/target,id=hopwatch-target-ros,sharing=locked \
-    mark=$(cat ros/hopwatch_msgs/msg/*.msg | sha256sum | cut -c 1-8) \
-    && export IDL_PACKAGE_FILTER="builtin_interfaces;unique_identifier_msgs;action_msgs;rcl_interfaces;hopwatch_msgs;hopwatch_msgs_$mark" \
-    && bash /opt/hopwatch/enter cargo build --release --locked -p hopwatch-gateway -p hopwatch-robot-sim \
+    mark=$(cat ros/hopwatch_msgs/msg/*.msg ros/hopwatch_lab_msgs/msg/*.msg | sha256sum | cut -c 1-8) \
+    && export IDL_PACKAGE_FILTER="builtin_interfaces;unique_identifier_msgs;action_msgs;rcl_interfaces;hopwatch_msgs;hopwatch_lab_msgs;hopwatch_msgs_$mark" \
+    && bash /opt/hopwatch/enter cargo build --release --locked -p hopwatch-ros \
     && bash containers/gather.sh ros /tree target/release /opt/hopwatch/msgs
 
 FROM ${SLIM_TREE} AS slim-tree

@@ -2,7 +2,8 @@
 # Puts programs into a tree that becomes an image: `gather.sh slim|ros TREE PROGRAMS [MESSAGES]`.
 #
 # `slim`: hopwatch, its names, and of the system that they were built on the C library, certificates
-# and two words on users and names. `ros`: gateway and robots, and the messages in MESSAGES.
+# and two words on users and names. `ros`: gateway, robots and the lab's
+# probes, as hopwatch-ros with its names, and the messages in MESSAGES.
 set -euo pipefail
 kind=$1 tree=$2 programs=$3 messages=${4-}
 
@@ -30,8 +31,10 @@ gather_slim() {
 }
 
 gather_ros() {
-    put hopwatch-gateway
-    put hopwatch-robot-sim
+    put hopwatch-ros
+    for name in gateway robot-sim lab-probe; do
+        ln -s hopwatch-ros "$tree/usr/bin/hopwatch-$name"
+    done
     mkdir -p "$tree/opt/hopwatch/msgs"
     cp -r "$messages/." "$tree/opt/hopwatch/msgs"
 }

@@ -39,7 +39,7 @@ choose_release() {
 # Usage: check_c_library TREE: whether the programs find all of their C library in the base.
 check_c_library() {
     local needed has
-    needed=$(grep -aohE 'GLIBC_[0-9]+\.[0-9]+' "$programs/hopwatch-gateway" "$programs/hopwatch-robot-sim" |
+    needed=$(grep -aohE 'GLIBC_[0-9]+\.[0-9]+' "$programs/hopwatch" "$programs/hopwatch-ros" |
         sort -uV | tail -n 1)
     needed=${needed#GLIBC_}
     has=$(chroot "$1" ldd --version | sed -n '1s/.* //p')

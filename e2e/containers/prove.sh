@@ -30,8 +30,7 @@ while [[ $# -gt 0 ]]; do
         --from-host | --work) [[ -n ${2-} ]] || usage "$1 needs a folder" ;;&
         --from-source) programs= ;;
         --from-host)
-            [[ -x $2/hopwatch && -x $2/hopwatch-gateway && -x $2/hopwatch-robot-sim ]] ||
-                usage "no hopwatch, hopwatch-gateway and hopwatch-robot-sim in $2"
+            [[ -x $2/hopwatch && -x $2/hopwatch-ros ]] || usage "no hopwatch and hopwatch-ros in $2"
             programs=$(cd "$2" && pwd -P)
             shift
             ;;

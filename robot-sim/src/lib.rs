@@ -18,8 +18,10 @@ pub mod content;
 mod control;
 pub mod domain;
 mod pace;
+mod program;
 mod run;
 pub mod schedule;
 
 pub use config::{Config, Flags};
+pub use program::{IDENTITY, main};
 pub use run::{SimError, Summary, run};

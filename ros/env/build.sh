@@ -71,15 +71,18 @@ programs_ready() {
 }
 
 build_programs() {
-    local key service
+    local key name
     key=$(programs_key)
     enter_env
     cd "$root"
-    cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-gateway -p hopwatch-robot-sim \
-        -p hopwatch-lab-probe -p hopwatch-many-pages
-    # One program under several names: cli/src/called.rs. Optimising whole programs takes longest.
-    for service in ai-mock broadcaster collector web-ui; do
-        ln -f "$target/release/hopwatch" "$target/release/hopwatch-$service"
+    cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-ros -p hopwatch-many-pages
+    # One program under several names: cli/src/called.rs, ros/programs. Optimising whole programs takes
+    # longest.
+    for name in ai-mock broadcaster collector web-ui; do
+        ln -f "$target/release/hopwatch" "$target/release/hopwatch-$name"
+    done
+    for name in gateway robot-sim lab-probe; do
+        ln -f "$target/release/hopwatch-ros" "$target/release/hopwatch-$name"
     done
     printf '%s\n' "$key" >"$state/programs.stamp"
 }

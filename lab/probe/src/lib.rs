@@ -1,4 +1,7 @@
-//! The Rust nodes of `hopwatch lab`.
+//! The Rust nodes of `hopwatch lab`: one process of a study, started by `hopwatch lab`.
+//!
+//! It prints lines of JSON: `{"ready":true}` when it is set up, then what it measured, raw. It ends
+//! by itself when its work is done, at SIGINT, and when its standard input ends.
 
 pub mod executor;
 pub mod handover;
@@ -7,7 +10,7 @@ pub mod shapes;
 
 pub use say::say;
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 use hopwatch_kit::service::exit;
 use std::process::ExitCode;
 
@@ -22,9 +25,20 @@ pub enum Study {
     Handover(handover::Handover),
 }
 
-/// Does it, from the parsed command line to the exit code.
-pub fn main(study: Study) -> ExitCode {
-    let done: anyhow::Result<()> = match study {
+/// The program's name.
+pub const PROGRAM: &str = "hopwatch-lab-probe";
+
+/// One process of a study of `hopwatch lab`
+#[derive(Parser)]
+#[command(name = PROGRAM, version)]
+struct Cli {
+    #[command(subcommand)]
+    study: Study,
+}
+
+/// The whole program, from its command line to its exit code.
+pub fn main() -> ExitCode {
+    let done: anyhow::Result<()> = match Cli::parse().study {
         Study::Shapes(args) => shapes::run(&args),
         Study::Executor(args) => executor::run(&args),
         Study::Handover(args) => handover::run(&args),

@@ -51,6 +51,7 @@ use probes::{Bodies, Probed, Prober};
 use recording::Recording;
 use ros::Source;
 use serde_json::json;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +62,14 @@ pub const IDENTITY: Identity = Identity {
     section: "gateway",
     version: env!("CARGO_PKG_VERSION"),
 };
+
+/// The whole program: the service, or its look at ROS for the doctor.
+pub fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == look::WORD) {
+        return look::main();
+    }
+    hopwatch_kit::main::<Config, Flags, _, _>(IDENTITY, run)
+}
 
 /// Serves until the shutdown begins, or ROS fails.
 pub async fn run(config: Config, shutdown: Shutdown) -> anyhow::Result<()> {
