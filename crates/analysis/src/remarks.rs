@@ -58,7 +58,7 @@ fn p99_bound(total: &Summary) -> String {
 }
 
 /// Why a quantile has no upper end: there are too few messages, or they are worth too few.
-fn no_upper_bound(s: &Summary, p: f64) -> String {
+pub(crate) fn no_upper_bound(s: &Summary, p: f64) -> String {
     match interval_ranks(s.n, p, 0.95) {
         (_, None) => format!("no upper bound at n = {}", s.n),
         _ => format!("no upper bound at n_eff = {}", s.n_eff),
