@@ -1,10 +1,12 @@
 //! The Rust nodes of `hopwatch lab`.
 
+mod ending;
 pub mod executor;
 pub mod handover;
 mod say;
 pub mod shapes;
 
+pub use ending::ending;
 pub use say::say;
 
 use clap::Subcommand;

@@ -171,14 +171,16 @@ impl Writer<'_> {
         match primitive {
             Primitive::Bool => out.extend(all.iter().map(|x| u8::from(x >> 63 == 1))),
             Primitive::Float32 => {
-                all.iter().for_each(|x| out.extend_from_slice(&f32_of(*x).to_le_bytes()));
+                out.extend(all.iter().flat_map(|x| f32_of(*x).to_le_bytes()));
             }
             Primitive::Float64 => {
-                all.iter().for_each(|x| out.extend_from_slice(&f64_of(*x).to_le_bytes()));
+                out.extend(all.iter().flat_map(|x| f64_of(*x).to_le_bytes()));
             }
             whole => {
                 let skipped = 8 - whole.size();
-                all.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()[skipped..]));
+                for x in all {
+                    out.extend_from_slice(&x.to_le_bytes()[skipped..]);
+                }
             }
         }
     }
