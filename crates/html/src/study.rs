@@ -55,6 +55,12 @@ fn put(m: &mut Markup, block: &Block) {
                 }
             });
         }
+        Block::Code(text) => m.within("pre", &[], |m| {
+            for line in text.lines() {
+                m.text(line);
+                m.own("\n");
+            }
+        }),
         Block::Strips(strips) => plot(m, strips),
     }
 }
@@ -162,6 +168,7 @@ mod tests {
                 heading: HOSTILE.into(),
                 blocks: vec![
                     Block::Text(HOSTILE.into()),
+                    Block::Code(HOSTILE.into()),
                     Block::Claim(Mark::Shown, HOSTILE.into()),
                     Block::Table {
                         caption: HOSTILE.into(),

@@ -1,6 +1,7 @@
 //! What every service stands on: configuration, logs, shutdown, health, listening, and the
 //! system's clocks. The edge of the world, so that the rest need not touch it.
 
+pub mod ament;
 pub mod app;
 pub mod clock;
 pub mod config;

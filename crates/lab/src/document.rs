@@ -38,6 +38,8 @@ pub enum Block {
         /// As many cells in each row as there are heads.
         rows: Vec<Vec<String>>,
     },
+    /// Lines that are kept as they are: a definition, a command.
+    Code(String),
     /// A plot of single values.
     Strips(Strips),
 }

@@ -9,8 +9,10 @@ mod document;
 pub mod executor;
 pub mod handover;
 mod markdown;
+mod of_run;
 pub mod shapes;
 mod study;
 
 pub use document::{Block, Document, Mark, Section, Strip, Strips};
+pub use of_run::{LaneOfRun, OfRun};
 pub use study::{Housekeeping, Raw, SCHEMA, Skipped, Study, StudyReport};

@@ -21,6 +21,7 @@ impl Document {
                         let _infallible = write!(out, "**{}**: {}", mark.word(), line(text));
                     }
                     Block::Table { caption, heads, rows } => table(&mut out, caption, heads, rows),
+                    Block::Code(text) => code(&mut out, text),
                     Block::Strips(strips) => quartiles(&mut out, strips),
                 }
                 if !out.ends_with('\n') {
@@ -29,6 +30,13 @@ impl Document {
             }
         }
         out
+    }
+}
+
+/// Each line as it is, but for what a terminal would obey; indented, so that nothing ends it.
+fn code(out: &mut String, text: &str) {
+    for text in text.lines() {
+        let _infallible = writeln!(out, "    {}", plain(text).trim_end());
     }
 }
 
@@ -122,6 +130,7 @@ mod tests {
                         heads: text(&["type", "N = 0"]),
                         rows: vec![text(&["Foo|[]", "8"]), text(&["short"])],
                     },
+                    Block::Code("uint8 a  # one\nuint8 b\n".into()),
                     Block::Claim(Mark::NotShown, "32 is better than 4".into()),
                     Block::Strips(Strips {
                         id: "s".into(),

@@ -6,16 +6,18 @@
 
 /// The bytes that something takes when it begins at a multiple of 8 and this many bytes, leading
 /// padding included.
-pub(crate) type Flat = [usize; 8];
+pub type Flat = [usize; 8];
 
-/// `count` primitives of `size` bytes each.
-pub(crate) fn primitives(size: usize, count: usize) -> Option<Flat> {
+/// `count` primitives of `size` bytes each, which is a power of two up to 8.
+#[must_use]
+pub fn primitives(size: usize, count: usize) -> Option<Flat> {
     let bytes = size.checked_mul(count)?;
     table(|begin| if count == 0 { Some(0) } else { bytes.checked_add(padding(begin, size)) })
 }
 
 /// One behind the other.
-pub(crate) fn behind(first: &Flat, second: &Flat) -> Option<Flat> {
+#[must_use]
+pub fn behind(first: &Flat, second: &Flat) -> Option<Flat> {
     table(|begin| {
         let to = first[begin];
         to.checked_add(second[begin.checked_add(to)? % 8])
@@ -23,12 +25,14 @@ pub(crate) fn behind(first: &Flat, second: &Flat) -> Option<Flat> {
 }
 
 /// `count` of them in a row. Too many to count are none.
-pub(crate) fn repeated(one: &Flat, count: usize) -> Option<Flat> {
+#[must_use]
+pub fn repeated(one: &Flat, count: usize) -> Option<Flat> {
     table(|begin| bytes_of(one, count, begin))
 }
 
 /// The bytes of `count` in a row that begin at `begin`.
-pub(crate) fn bytes_of(one: &Flat, count: usize, begin: usize) -> Option<usize> {
+#[must_use]
+pub fn bytes_of(one: &Flat, count: usize, begin: usize) -> Option<usize> {
     // Where each one begins, modulo 8, soon repeats itself: behind it all is a multiple.
     let mut seen = [None; 8];
     let (mut at, mut done) = (begin, 0);

@@ -28,7 +28,7 @@
 
 pub mod cdr;
 mod definition;
-mod flat;
+pub mod flat;
 mod json;
 mod oddity;
 mod parse;

@@ -49,7 +49,7 @@ pub enum TapError {
         text: String,
     },
     /// A queue depth of 0 means "whatever the middleware likes", which a measurement can't use.
-    #[error("failed to subscribe to {topic}: the queue depth must be at least 1")]
+    #[error("failed to open {topic}: the queue depth must be at least 1")]
     NoDepth {
         /// The topic.
         topic: String,
@@ -70,6 +70,17 @@ pub enum TapError {
         name: String,
         /// Why it could not be had.
         reason: String,
+    },
+    /// Bytes that are no serialized message.
+    #[error(
+        "failed to publish on {topic}: {bytes} bytes are no serialized message, which begins with \
+         4 bytes of encapsulation header"
+    )]
+    NoMessage {
+        /// The topic.
+        topic: String,
+        /// How many bytes were given.
+        bytes: usize,
     },
     /// The operating system gave no thread.
     #[error("failed to start the tap's thread")]
@@ -105,6 +116,7 @@ impl TapError {
             | Self::NoSuchDomain { .. }
             | Self::BadDomainVariable { .. }
             | Self::NoDepth { .. }
+            | Self::NoMessage { .. }
             | Self::UnknownType { .. } => true,
             _ => false,
         }

@@ -11,8 +11,10 @@
 //! message. There is no queue between the DDS reader and the sink, so nothing can be lost
 //! between them: what is missing was lost before, in the reader's history or on the wire.
 //!
+//! [`Writer`] is the way out, for what measures: serialized bytes, published as they are.
+//!
 //! Architecture invariant: this is the only crate of Hopwatch with unsafe code. All rcl entities
-//! are made, used and finalised on the tap's own thread; other threads only ever trigger its
+//! of a tap are made, used and finalised on its own thread; other threads only ever trigger its
 //! guard condition, which rcl allows (`rcl_trigger_guard_condition`).
 
 mod clock;
@@ -26,6 +28,7 @@ mod tap;
 mod type_support;
 mod wait;
 mod watch;
+mod writer;
 
 pub use error::TapError;
 pub use event::{Taken, TapEvent};
@@ -34,6 +37,7 @@ pub use hopwatch_clocksync::WallBracket;
 pub use qos::{Durability, Liveliness, Period, Policy, Qos, Reliability, misfit, misfits};
 pub use tap::{Graph, Subscription, Tap, TapConfig};
 pub use type_support::TypeSupport;
+pub use writer::{Writer, WriterConfig};
 
 /// The middleware that this process talks through (for example `rmw_fastrtps_cpp`).
 pub fn middleware() -> String {

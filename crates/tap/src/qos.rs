@@ -1,7 +1,11 @@
 //! Quality of service: what a subscription asks for, what a publisher offers, and why they don't
 //! fit.
 
-use crate::graph::EndpointInfo;
+use crate::graph::{EndpointInfo, rmw_time};
+use r2r_rcl::{
+    rmw_qos_durability_policy_t, rmw_qos_history_policy_t, rmw_qos_liveliness_policy_t,
+    rmw_qos_profile_t, rmw_qos_reliability_policy_t,
+};
 use std::fmt;
 use std::time::Duration;
 
@@ -73,6 +77,36 @@ impl Qos {
     /// `BEST_EFFORT`, VOLATILE, `KEEP_LAST` 1: the newest message counts.
     pub const BEST_EFFORT: Self =
         Self { reliability: Reliability::BestEffort, depth: 1, ..Self::RELIABLE };
+
+    /// Sets it in a profile of rmw.
+    pub(crate) fn put(self, profile: &mut rmw_qos_profile_t) {
+        profile.history = rmw_qos_history_policy_t::RMW_QOS_POLICY_HISTORY_KEEP_LAST;
+        profile.depth = self.depth;
+        profile.reliability = match self.reliability {
+            Reliability::Reliable => {
+                rmw_qos_reliability_policy_t::RMW_QOS_POLICY_RELIABILITY_RELIABLE
+            }
+            Reliability::BestEffort => {
+                rmw_qos_reliability_policy_t::RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT
+            }
+        };
+        profile.durability = match self.durability {
+            Durability::Volatile => rmw_qos_durability_policy_t::RMW_QOS_POLICY_DURABILITY_VOLATILE,
+            Durability::TransientLocal => {
+                rmw_qos_durability_policy_t::RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL
+            }
+        };
+        profile.deadline = rmw_time(self.deadline);
+        profile.liveliness = match self.liveliness {
+            Liveliness::Automatic => {
+                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_AUTOMATIC
+            }
+            Liveliness::ManualByTopic => {
+                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC
+            }
+        };
+        profile.liveliness_lease_duration = rmw_time(self.lease);
+    }
 }
 
 /// The setting that an incompatibility is about (`rmw/qos_policy_kind.h`).

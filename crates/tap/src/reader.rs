@@ -4,8 +4,8 @@ use crate::clock::{bracket, mono_ns};
 use crate::entity::{Fixed, Node};
 use crate::error::{TapError, c_string, check, code, forget, report, text};
 use crate::event::{Taken, TapEvent};
-use crate::graph::{self, Picture, publisher_id, rmw_time};
-use crate::qos::{self, Durability, Liveliness, Policy, Qos, Reliability};
+use crate::graph::{self, Picture, publisher_id};
+use crate::qos::{self, Policy, Qos};
 use crate::tap::Subscription;
 use crate::watch::{Event, News};
 use bytes::Bytes;
@@ -15,8 +15,6 @@ use r2r_rcl::{
     rcl_subscription_get_publisher_count, rcl_subscription_get_topic_name, rcl_subscription_init,
     rcl_subscription_t, rcl_take_serialized_message, rcutils_get_default_allocator,
     rcutils_get_zero_initialized_uint8_array, rcutils_uint8_array_fini, rmw_message_info_t,
-    rmw_qos_durability_policy_t, rmw_qos_history_policy_t, rmw_qos_liveliness_policy_t,
-    rmw_qos_reliability_policy_t,
 };
 use std::ptr;
 use std::rc::Rc;
@@ -71,32 +69,7 @@ impl Reader {
         let raw = Fixed::new(unsafe { rcl_get_zero_initialized_subscription() });
         // SAFETY: no preconditions.
         let mut options = unsafe { rcl_subscription_get_default_options() };
-        options.qos.history = rmw_qos_history_policy_t::RMW_QOS_POLICY_HISTORY_KEEP_LAST;
-        options.qos.depth = wanted.qos.depth;
-        options.qos.reliability = match wanted.qos.reliability {
-            Reliability::Reliable => {
-                rmw_qos_reliability_policy_t::RMW_QOS_POLICY_RELIABILITY_RELIABLE
-            }
-            Reliability::BestEffort => {
-                rmw_qos_reliability_policy_t::RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT
-            }
-        };
-        options.qos.durability = match wanted.qos.durability {
-            Durability::Volatile => rmw_qos_durability_policy_t::RMW_QOS_POLICY_DURABILITY_VOLATILE,
-            Durability::TransientLocal => {
-                rmw_qos_durability_policy_t::RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL
-            }
-        };
-        options.qos.deadline = rmw_time(wanted.qos.deadline);
-        options.qos.liveliness = match wanted.qos.liveliness {
-            Liveliness::Automatic => {
-                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_AUTOMATIC
-            }
-            Liveliness::ManualByTopic => {
-                rmw_qos_liveliness_policy_t::RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC
-            }
-        };
-        options.qos.liveliness_lease_duration = rmw_time(wanted.qos.lease);
+        wanted.qos.put(&mut options.qos);
         // SAFETY: the subscription is zero-initialised; node, type support, name and options are
         // valid; the node outlives the subscription (`Handle::node`).
         let ret = unsafe {

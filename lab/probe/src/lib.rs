@@ -3,11 +3,13 @@
 //! It prints lines of JSON: `{"ready":true}` when it is set up, then what it measured, raw. It ends
 //! by itself when its work is done, at SIGINT, and when its standard input ends.
 
+mod ending;
 pub mod executor;
 pub mod handover;
 mod say;
 pub mod shapes;
 
+pub use ending::ending;
 pub use say::say;
 
 use clap::{Parser, Subcommand};

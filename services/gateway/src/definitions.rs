@@ -1,41 +1,19 @@
 //! The definitions of message types, as their packages have them installed.
 
+use hopwatch_kit::ament::{message_definition, shares};
 use hopwatch_kit::config::Refused;
 use hopwatch_rosmsg::{Schema, TypeName};
-use std::io;
 use std::path::PathBuf;
 
 /// The definition of a type and of all that it holds, from the prefixes in `AMENT_PREFIX_PATH`.
 pub(crate) fn schema(name: &str) -> Result<Schema, Refused> {
-    let prefixes = std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
-    let prefixes: Vec<PathBuf> = std::env::split_paths(&prefixes).collect();
-    schema_in(&prefixes, name)
+    schema_in(&shares(), name)
 }
 
-fn schema_in(prefixes: &[PathBuf], name: &str) -> Result<Schema, Refused> {
+fn schema_in(shares: &[PathBuf], name: &str) -> Result<Schema, Refused> {
     let name: TypeName = name.parse().map_err(|error| Refused(format!("{error}")))?;
-    Schema::load(&name, |of| text(prefixes, of))
+    Schema::load(&name, |of| message_definition(shares, of.package(), of.name()))
         .map_err(|error| Refused(format!("{:#}", anyhow::Error::new(error))))
-}
-
-fn text(prefixes: &[PathBuf], name: &TypeName) -> Result<String, io::Error> {
-    let place = name.definition_path();
-    let found = prefixes.iter().map(|prefix| prefix.join(&place)).find(|path| path.exists());
-    let path = found.ok_or_else(|| {
-        let package = name.package();
-        let installed =
-            prefixes.iter().map(|prefix| prefix.join("share").join(package)).find(|p| p.exists());
-        let why = match installed {
-            Some(share) => format!("{} has no msg/{}.msg", share.display(), name.name()),
-            None => format!(
-                "no {place} in any prefix of AMENT_PREFIX_PATH: install the package {package}, or \
-                 source the workspace that has it"
-            ),
-        };
-        io::Error::new(io::ErrorKind::NotFound, why)
-    })?;
-    std::fs::read_to_string(&path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]
@@ -51,14 +29,14 @@ mod tests {
         std::fs::write(place.join("Outer.msg"), "Inner inner\nuint8 n\n").unwrap();
         std::fs::write(place.join("Inner.msg"), "float64 x\n").unwrap();
         std::fs::write(place.join("Broken.msg"), "Nowhere n\n").unwrap();
-        let prefixes = [PathBuf::from("/nowhere"), folder.clone()];
-        assert!(schema_in(&prefixes, "demo_msgs/msg/Outer").unwrap().path("inner.x").is_ok());
+        let shares = [PathBuf::from("/nowhere"), folder.join("share")];
+        assert!(schema_in(&shares, "demo_msgs/msg/Outer").unwrap().path("inner.x").is_ok());
         for (name, part) in [
             ("demo_msgs/msg/Broken", "share/demo_msgs has no msg/Nowhere.msg"),
             ("none_msgs/msg/Some", "install the package none_msgs"),
             ("demo_msgs/Outer/", "message type"),
         ] {
-            let why = schema_in(&prefixes, name).unwrap_err().0;
+            let why = schema_in(&shares, name).unwrap_err().0;
             assert!(why.contains(part), "{why}");
         }
         std::fs::remove_dir_all(folder).unwrap();

@@ -9,6 +9,7 @@ mod looking;
 mod peer;
 mod refusal;
 mod taking;
+mod writing;
 
 use hopwatch_tap::{Qos, Subscription, Tap, TapConfig, TapEvent, TypeSupport};
 use peer::RobotMessage;
