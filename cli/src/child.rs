@@ -134,15 +134,20 @@ impl Child {
         if self.has_ended() {
             return true;
         }
-        if let Some(pid) = self.pid() {
-            let _gone = kill_process(pid, Signal::INT);
-        }
+        self.interrupt();
         let ended = tokio::time::timeout(patience, self.process.wait()).await.is_ok();
         if !ended {
             tracing::warn!(program = %self.name, "did not end in time and was killed");
             let _gone = self.process.kill().await;
         }
         ended
+    }
+
+    /// Asks it to end, by SIGINT, and doesn't wait.
+    pub(crate) fn interrupt(&self) {
+        if let Some(pid) = self.pid() {
+            let _gone = kill_process(pid, Signal::INT);
+        }
     }
 
     /// Its process.

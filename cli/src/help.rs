@@ -60,6 +60,48 @@ Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 pi
 
 See also: docs/compare.md, docs/measurement.md (how the verdict is made)";
 
+/// Of `lab`.
+pub(crate) const LAB: &str = "\
+Examples:
+  hopwatch lab shapes                            arrays of structures against primitive arrays
+  hopwatch lab shapes --static --type sensor_msgs/msg/PointCloud2 --length data=1000
+  hopwatch lab executor                          a 100 Hz loop beside a heavy callback
+
+Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
+
+See also: docs/lab/shapes.md, docs/lab/executor.md";
+
+/// Of `lab shapes`.
+pub(crate) const LAB_SHAPES: &str = "\
+Examples:
+  hopwatch lab shapes                                 some minutes: Rust, rclpy, and C++ if it is here
+  hopwatch lab shapes --full --out out/shapes         the published rounds, and more iterations
+  hopwatch lab shapes --static --type sensor_msgs/msg/PointCloud2 --length data=1000 --length fields=4
+  hopwatch lab shapes --static --type my_msgs/msg/Tracks --msg-path src --length tracks=50 --rate 20
+  hopwatch lab shapes --type my_msgs/msg/Tracks --split my_msgs/msg/TracksSplit --length tracks=50
+  hopwatch lab shapes --run out/minute                beside the figures of a run
+
+Units: <HZ> messages a second; <TIME> is written with a unit (500ms, 2s); lengths are elements of \
+sequences and characters of texts.
+
+Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
+
+See also: docs/lab/shapes.md (what the figures mean)";
+
+/// Of `lab executor`.
+pub(crate) const LAB_EXECUTOR: &str = "\
+Examples:
+  hopwatch lab executor                               some minutes: Rust, rclpy, and C++ if it is here
+  hopwatch lab executor --full --out out/executor     60 s a run, five rounds, heavier work: an hour
+  hopwatch lab executor --only python,python-numpy --threads 2 --rounds 5 --for 10s
+  hopwatch lab executor --run out/minute              beside the figures of a run
+
+Units: <TIME> is written with a unit (6s, 1m); <HZ> scans a second.
+
+Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
+
+See also: docs/lab/executor.md (what the figures mean)";
+
 /// Of `report`.
 pub(crate) const REPORT: &str = "\
 Examples:
@@ -187,6 +229,9 @@ mod tests {
             super::UP,
             super::RUN,
             super::COMPARE,
+            super::LAB,
+            super::LAB_SHAPES,
+            super::LAB_EXECUTOR,
             super::REPORT,
             super::RESPOND,
             super::DOCTOR,

@@ -8,6 +8,7 @@ mod executor;
 mod files;
 mod handover;
 mod housekeeping;
+mod of_run;
 mod probe;
 mod rounds;
 mod shapes;

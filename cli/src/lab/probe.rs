@@ -93,6 +93,18 @@ impl Probe {
         })
     }
 
+    /// Waits until it ends by itself, and asks it to when it does not; whether it ended without being
+    /// killed.
+    pub(crate) async fn end(&mut self, patience: Duration) -> bool {
+        let ended = tokio::time::timeout(patience, self.child.ended()).await;
+        ended.is_ok() || self.stop().await
+    }
+
+    /// Asks it to end, and doesn't wait.
+    pub(crate) fn interrupt(&self) {
+        self.child.interrupt();
+    }
+
     /// Asks it to end, and waits; whether it did without being killed.
     pub(crate) async fn stop(&mut self) -> bool {
         self.child.stop(PATIENCE).await
