@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Compare QoS, links and losses: trials in random order, and a verdict
     Compare(Box<Compare>),
-    /// Study what happens before the network: the message's shape, the executor, copies
+    /// Study what happens before the network: the message's shape, the executor
     #[command(subcommand, after_help = help::LAB)]
     Lab(Lab),
     /// Report a run again from its folder, also one that was killed; or an experiment, or a study

@@ -1,7 +1,6 @@
 //! The command line of `hopwatch lab`.
 
 use super::executor::Executor;
-use super::handover::Handover;
 use super::shapes::Shapes;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -13,8 +12,6 @@ pub(crate) enum Lab {
     Shapes(Box<Shapes>),
     /// A 100 Hz loop beside a heavy callback: Rust, Python, C++, few threads and many
     Executor(Box<Executor>),
-    /// A large message handed over on one host: moved, shared, copied, by DDS and shared memory
-    Handover(Box<Handover>),
 }
 
 /// What all studies take.

@@ -1,5 +1,5 @@
 //! The studies of `hopwatch lab`: where the time goes *before* the network, in the message's shape,
-//! in the executor, in copies.
+//! in the executor.
 //!
 //! Probes (`lab/probe`, `lab/python`, `lab/cpp`) measure and tell raw values; `cli` runs them in
 //! rounds and keeps what they said in study.json; this crate makes figures, claims and a document of
@@ -7,7 +7,6 @@
 
 mod document;
 pub mod executor;
-pub mod handover;
 mod markdown;
 mod of_run;
 pub mod shapes;

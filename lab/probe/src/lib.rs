@@ -5,7 +5,6 @@
 
 mod ending;
 pub mod executor;
-pub mod handover;
 mod say;
 pub mod shapes;
 
@@ -23,8 +22,6 @@ pub enum Study {
     Shapes(shapes::Shapes),
     /// A fast loop beside a heavy callback
     Executor(executor::Executor),
-    /// A large message handed over on one host
-    Handover(handover::Handover),
 }
 
 /// The program's name.
@@ -43,7 +40,6 @@ pub fn main() -> ExitCode {
     let done: anyhow::Result<()> = match Cli::parse().study {
         Study::Shapes(args) => shapes::run(&args),
         Study::Executor(args) => executor::run(&args),
-        Study::Handover(args) => handover::run(&args),
     };
     match done {
         Ok(()) => ExitCode::from(exit::OK),
