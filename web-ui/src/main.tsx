@@ -116,6 +116,8 @@ function open(
         });
         if (todo.kind === "message") {
           coming.put(todo.traceId, todo.body);
+          // A hidden tab stamps without a frame, and draws once it is seen again.
+          pace.came();
           stamps?.received(todo.traceId, at);
         }
         if (todo.kind === "stop") socket.stop();

@@ -63,6 +63,11 @@ export class Pace {
     }
   }
 
+  /** Something came that publishing will bring: draws it at the pace. */
+  came(): void {
+    this.askPaced();
+  }
+
   /** Calls `f` in the next frame at the pace, once everything that came is on the page. */
   afterDrawing(f: () => void): void {
     this.drawn.push(f);

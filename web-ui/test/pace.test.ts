@@ -185,3 +185,13 @@ test("painted is after the frame in which the message was on the page, also when
   expect(painted.get("b")).toBeNull();
   for (const id of ["c", "d"]) expect(painted.get(id)).toBeGreaterThanOrEqual(GAP_MS);
 });
+
+test("what came to a tab that nobody saw is drawn when it is seen again", () => {
+  // A hidden tab has no frames; messages are acknowledged without one.
+  pace.came();
+  pace.came();
+  expect(drawings).toEqual([]);
+  screen.until(FRAME_MS);
+  expect(drawings).toHaveLength(1);
+  expect(screen.waits).toBe(false);
+});
