@@ -25,7 +25,7 @@ interface Received {
   readonly at: number;
 }
 
-/** Stamps messages and acknowledges them, once a frame. */
+/** Stamps messages and acknowledges them, once a drawing. */
 export class Stamps {
   private waiting: Received[] = [];
   private frameAsked = false;
