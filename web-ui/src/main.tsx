@@ -33,7 +33,9 @@ const pace = new Pace(
     later: (ms, f) => setTimeout(f, ms),
   },
   () => {
+    const before = line.value.received;
     line.value = coming.onto(line.value);
+    return line.value.received - before;
   },
 );
 // However much comes between two frames, the page is drawn once for each frame, right before it is

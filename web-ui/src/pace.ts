@@ -1,5 +1,5 @@
-// When the page is drawn: what comes from the feeds at most twenty times a second, what the user
-// does in the next frame.
+// When the page is drawn: what comes from the feeds at most twenty times a second, or ten where more
+// comes than can be seen; what the user does in the next frame.
 
 /** What drawing needs of a browser; tests give their own. */
 export interface Screen {
@@ -17,20 +17,25 @@ export interface Screen {
  * quiet time of this length is drawn in the next frame.
  */
 export const GAP_MS = 50;
+/** The same, while more messages come than the live line could show one by one: four in 50 ms. */
+export const BUSY_GAP_MS = 100;
+const BUSY_PER_MS = 4 / GAP_MS;
 
 /** Draws the page. */
 export class Pace {
   private readonly screen: Screen;
-  private readonly publish: () => void;
+  private readonly publish: () => number;
   private draws: (() => void)[] = [];
   private drawn: (() => void)[] = [];
+  private gapMs = GAP_MS;
+  private publishedAt = Number.NEGATIVE_INFINITY;
   private askedAt = Number.NEGATIVE_INFINITY;
   private pacedAsked = false;
   private nextAsked = false;
   private isNews = false;
 
-  /** `publish` puts what came from the feeds where drawing finds it. */
-  constructor(screen: Screen, publish: () => void) {
+  /** `publish` puts what came from the feeds where drawing finds it, and tells how many messages. */
+  constructor(screen: Screen, publish: () => number) {
     this.screen = screen;
     this.publish = publish;
   }
@@ -77,7 +82,7 @@ export class Pace {
   private askPaced(): void {
     if (this.pacedAsked) return;
     this.pacedAsked = true;
-    const wait = this.askedAt + GAP_MS - this.screen.now();
+    const wait = this.askedAt + this.gapMs - this.screen.now();
     if (wait > 0) this.screen.later(wait, () => this.ask());
     else this.ask();
   }
@@ -89,7 +94,12 @@ export class Pace {
       this.drawn = [];
       try {
         // All in this one frame: what is published now must not wait for the frame after it.
-        this.news(this.publish);
+        this.news(() => {
+          const now = this.screen.now();
+          const busy = this.publish() > (now - this.publishedAt) * BUSY_PER_MS;
+          this.publishedAt = now;
+          this.gapMs = busy ? BUSY_GAP_MS : GAP_MS;
+        });
         this.drawAll();
       } finally {
         this.pacedAsked = false;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { GAP_MS, Pace } from "../src/pace";
+import { BUSY_GAP_MS, GAP_MS, Pace } from "../src/pace";
 import { Stamps } from "../src/stamps";
 
 const FRAME_MS = 1000 / 60;
@@ -45,32 +45,61 @@ class Screen {
 let screen: Screen;
 let drawings: number[];
 let published: number;
+let coming: number;
 let pace: Pace;
 
 beforeEach(() => {
   screen = new Screen();
   drawings = [];
   published = 0;
+  coming = 0;
   pace = new Pace(screen, () => {
     published += 1;
     pace.draw(() => drawings.push(screen.time));
+    const came = coming;
+    coming = 0;
+    return came;
   });
 });
 
-const message = (): void => pace.afterDrawing(() => undefined);
+const message = (): void => {
+  coming += 1;
+  pace.afterDrawing(() => undefined);
+};
 
-test("a thousand messages a second are drawn twenty times a second", () => {
-  for (let ms = 0; ms < 2000; ms += 1) {
+test.each([
+  { rate: 1000, gap: BUSY_GAP_MS },
+  { rate: 200, gap: BUSY_GAP_MS },
+  // All of these can be seen, four in each drawing at most.
+  { rate: 60, gap: GAP_MS },
+  { rate: 40, gap: GAP_MS },
+])("$rate messages a second are drawn every $gap ms", ({ rate, gap }) => {
+  for (let i = 0; i < 2 * rate; i += 1) {
+    screen.until((i * 1000) / rate);
+    message();
+  }
+  expect(drawings.length).toBeGreaterThanOrEqual((0.85 * 2000) / gap);
+  expect(drawings.length).toBeLessThanOrEqual(2000 / gap + 2);
+  for (const [i, at] of drawings.slice(2).entries()) {
+    // By the frames of the screen, which come at times of their own.
+    expect(at - (drawings[i + 1] ?? 0)).toBeGreaterThan(gap - FRAME_MS - 1e-6);
+    expect(at - (drawings[i + 1] ?? 0)).toBeLessThan(gap + 2.5 * FRAME_MS);
+  }
+});
+
+test("after a busy time a quiet line is drawn at once again", () => {
+  for (let ms = 0; ms < 500; ms += 1) {
     screen.until(ms);
     message();
   }
-  expect(drawings.length).toBeGreaterThanOrEqual(36);
-  expect(drawings.length).toBeLessThanOrEqual(41);
-  for (const [i, at] of drawings.slice(1).entries()) {
-    // By the frames of the screen, which come at times of their own.
-    expect(at - (drawings[i] ?? 0)).toBeGreaterThan(GAP_MS - FRAME_MS - 1e-6);
-    expect(at - (drawings[i] ?? 0)).toBeLessThan(GAP_MS + 2 * FRAME_MS);
+  screen.until(1000);
+  const busy = drawings.length;
+  for (const at of [1000, 1100, 1150]) {
+    screen.until(at);
+    message();
+    screen.until(at + FRAME_MS);
   }
+  expect(drawings.length).toBe(busy + 3);
 });
 
 test("up to twenty messages a second each is drawn in the next frame", () => {
@@ -90,7 +119,7 @@ test("the last of a burst is drawn, and then nothing more", () => {
     screen.until(ms);
     message();
   }
-  screen.until(120 + GAP_MS + 2 * FRAME_MS);
+  screen.until(120 + BUSY_GAP_MS + 2 * FRAME_MS);
   const last = drawings.at(-1) ?? 0;
   expect(last).toBeGreaterThanOrEqual(119);
   expect(screen.waits).toBe(false);
@@ -104,6 +133,7 @@ test("what is published is drawn in the same frame, and before those who wait fo
   pace = new Pace(screen, () => {
     order.push("published");
     pace.draw(() => order.push("drawn"));
+    return 1;
   });
   pace.afterDrawing(() => order.push("told"));
   screen.until(FRAME_MS);
@@ -146,6 +176,7 @@ test("painted is after the frame in which the message was on the page, also when
     pace.draw(() => {
       onPage = now;
     });
+    return now.size;
   });
   const painted = new Map<string, number | null>();
   const stamps = new Stamps(
