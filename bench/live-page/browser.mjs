@@ -1,6 +1,6 @@
 // Pages in Debian's Chromium, and what its own instruments say of them.
 
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch, openPage } from "../../e2e/browser/chromium.mjs";
 import { observe } from "../../e2e/browser/observe.mjs";
@@ -9,7 +9,8 @@ import { observe } from "../../e2e/browser/observe.mjs";
  * Starts the browser, with what is left of the processors if it is to be `nice`: users' browsers are
  * on other machines, or give way.
  */
-export async function open({ nice, out }) {
+export async function open({ nice, page, motion, out }) {
+  const built = page === null ? null : await readBuilt(page);
   if (nice > 0) {
     const script = `${out}/chromium.sh`;
     const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -18,24 +19,62 @@ export async function open({ nice, out }) {
     });
     process.env.CHROMIUM = script;
   }
-  return new Browser(await launch());
+  return new Browser(await launch(), built, motion);
+}
+
+const TYPES = { css: "text/css", js: "text/javascript" };
+
+/** The scripts and styles of a page that vite built into this folder. */
+async function readBuilt(folder) {
+  const names = await readdir(`${folder}/assets`);
+  const files = names.filter((name) => name.split(".").at(-1) in TYPES);
+  if (files.length === 0) throw new Error(`${folder}/assets: no page is built there`);
+  const read = async (name) => [name, await readFile(`${folder}/assets/${name}`, "utf8")];
+  return new Map(await Promise.all(files.map(read)));
+}
+
+/**
+ * What is answered instead of a file of the page in the programs: its own, or for the two that
+ * index.html names by another hash those of the same kind.
+ *
+ * @param {Map<string, string>} built
+ * @param {string} path
+ */
+export function insteadOf(built, path) {
+  const asked = path.slice(path.lastIndexOf("/") + 1);
+  const kind = asked.split(".").at(-1);
+  const name = built.has(asked)
+    ? asked
+    : [...built.keys()].find((one) => one.startsWith("index-") && one.endsWith(`.${kind}`));
+  return name === undefined ? null : { body: built.get(name), contentType: TYPES[kind] };
 }
 
 class Browser {
   pages = [];
 
-  constructor(browser) {
-    this.browser = browser;
+  constructor(browser, built, motion) {
+    Object.assign(this, { browser, built, motion });
   }
 
   /** Opens or closes pages until so many show the run. */
   async show(url, count) {
     while (this.pages.length > count) await this.pages.pop().close();
     while (this.pages.length < count) {
-      const opened = await openPage(this.browser);
+      const opened = await openPage(
+        this.browser,
+        this.motion ? { reducedMotion: "no-preference" } : {},
+      );
       this.pages.push(opened);
       // The policy of the page is its own affair; frames of sockets aren't kept here.
       opened.page.removeAllListeners("websocket");
+      // Only scripts and styles: a document that didn't come from the loopback interface may open
+      // no sockets there.
+      if (this.built !== null) {
+        await opened.page.route("**/assets/*", (route) => {
+          const answer = insteadOf(this.built, new URL(route.request().url()).pathname);
+          return answer === null ? route.abort() : route.fulfill(answer);
+        });
+      }
       await opened.page.goto(url, { timeout: 120_000 });
       await opened.page.waitForSelector('main[data-run="running"]', {
         state: "attached",
@@ -99,6 +138,15 @@ class Instruments {
       nodes: of.Nodes,
       heap: of.JSHeapUsedSize,
     };
+  }
+
+  /** What the main thread's scripts do for so long, for the tools of a browser to show. */
+  async profile(seconds, path) {
+    await this.cdp.send("Profiler.enable");
+    await this.cdp.send("Profiler.start");
+    await sleep(seconds * 1000);
+    const { profile } = await this.cdp.send("Profiler.stop");
+    await writeFile(path, JSON.stringify(profile));
   }
 
   /** The heap after everything that is garbage is gone, in bytes. */

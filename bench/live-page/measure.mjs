@@ -1,10 +1,12 @@
 // What the live page costs: the browser's main thread and memory, and the measured figures.
 //
 //   node measure.mjs page  [--minutes N] [--lanes N]   one page: is it busy, does it grow, is it right
+//                          [--profile] and of its last seconds a CPU profile, which costs some itself
 //   node measure.mjs pages [--blocks N] [--block-seconds N] [--open 1,20] [--feeds]
 //                          p50 of the pipeline with 0 and with N pages; --feeds: their sockets alone
 //
-// Both: [--nice N] (of the browser) [--rate HZ] [--robots N] [--lanes N] [--ai-ms MS] [--programs DIR] [--out DIR] [--seed N]
+// Both: [--page DIR] (a built page instead of the one in the programs) [--nice N] (of the browser) [--motion]
+// (as for a user who doesn't ask for less of it) [--rate HZ] [--robots N] [--lanes N] [--ai-ms MS] [--programs DIR] [--out DIR] [--seed N]
 // The ROS environment must be sourced (.hopwatch/env.sh), and the programs be built
 // (cargo build --release --workspace --bins). Exit codes: 0 as promised, 1 not, 2 wrong usage,
 // 3 not resolved, 4 it could not be measured.
@@ -25,6 +27,8 @@ import { compared, judgePage, pagesTable, pageTable } from "./verdict.mjs";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** A page opened or closed, and everything settled again. */
 const SETTLE_S = 3;
+/** So long a profile is taken, after everything that is measured. */
+const PROFILE_S = 10;
 
 function usage(problem) {
   process.stderr.write(`measure.mjs: ${problem}\n`);
@@ -49,6 +53,9 @@ function asked() {
         seed: string("1"),
         nice: string("0"),
         feeds: { type: "boolean", default: false },
+        motion: { type: "boolean", default: false },
+        page: string(""),
+        profile: { type: "boolean", default: false },
         programs: string(process.env.HOPWATCH_PROGRAMS ?? `${ROOT}target/release`),
         out: string(`${ROOT}out/live-page-${new Date().toISOString().replaceAll(":", "")}`),
       },
@@ -74,6 +81,9 @@ function asked() {
       seed: number("seed"),
       feeds: values.feeds && what === "pages",
       nice: Number(values.nice) || 0,
+      motion: values.motion,
+      page: values.page === "" ? null : resolve(values.page),
+      profile: values.profile && what === "page",
       pipeline: {
         lanes: number("lanes"),
         robots: number("robots"),
@@ -96,6 +106,7 @@ async function onePage(plan, pipeline, browser) {
   const [cpu, begun] = [await browser.processors(), now()];
   const looks = await look(instruments, plan.seconds, plan.intervals);
   const [cpuAfter, took] = [await browser.processors(), (now() - begun) / 1e9];
+  if (plan.profile) await instruments.profile(PROFILE_S, `${plan.pipeline.out}/page.cpuprofile`);
   const before = await pipeline.status();
   // Longer than a snapshot takes to come and to be shown.
   await sleep(1500);
@@ -166,7 +177,7 @@ try {
   pipeline = await start({ ...plan.pipeline, keep: plan.what === "pages" ? keep : undefined });
   browser = plan.feeds
     ? new Feeds(pipeline.config)
-    : await open({ nice: plan.nice, out: plan.pipeline.out });
+    : await open({ ...plan, out: plan.pipeline.out });
   await pipeline.delivered(plan.pipeline.rate * 3);
   const load = loadavg()[0];
   const made = await (plan.what === "page" ? onePage : manyPages)(plan, pipeline, browser);

@@ -7,6 +7,8 @@ import { Refusal } from "./check";
 import { takeUp } from "./choices";
 import { readConfig } from "./frames";
 import type { PageConfig } from "./generated/wire";
+import { Coming, isShown } from "./line";
+import { Pace } from "./pace";
 import { follow } from "./room";
 import { backOff, Socket, type Surroundings } from "./socket";
 import { resolution, Stamps } from "./stamps";
@@ -15,14 +17,31 @@ import {
   type Effect,
   type Feed,
   figured,
-  isShown,
   type PageState,
   pushed,
 } from "./state";
-import { config, configTrouble, now, resolutionNs, seenAt, state, watch } from "./store";
+import { config, configTrouble, line, now, resolutionNs, seenAt, state, watch } from "./store";
 import { Page } from "./view/page";
 
 const clock = (): number => performance.now();
+
+const coming = new Coming();
+const pace = new Pace(
+  {
+    now: clock,
+    nextFrame: (f) => requestAnimationFrame(f),
+    later: (ms, f) => setTimeout(f, ms),
+  },
+  () => {
+    const before = line.value.received;
+    line.value = coming.onto(line.value);
+    return line.value.received - before;
+  },
+);
+// However much comes between two frames, the page is drawn once for each frame, right before it is
+// painted. What `Stamps` waits for is the same frame, after the drawing: what it then finds on the
+// page is what is painted. A hidden tab has no frames and draws nothing.
+options.debounceRendering = (draw) => pace.draw(draw);
 
 const surroundings: Surroundings = {
   open: (url, ends) => {
@@ -94,8 +113,15 @@ function open(
       frame: (data, at) => {
         const before = state.value;
         const [next, todo] = read(data, at);
-        state.value = next;
-        if (todo.kind === "acknowledge") stamps?.received(todo.traceId, at);
+        pace.news(() => {
+          state.value = next;
+        });
+        if (todo.kind === "message") {
+          coming.put(todo.traceId, todo.body);
+          // A hidden tab stamps without a frame, and draws once it is seen again.
+          pace.came();
+          stamps?.received(todo.traceId, at);
+        }
         if (todo.kind === "stop") socket.stop();
         // Whatever is odd about a frame becomes a notice.
         return next.notices === before.notices;
@@ -114,12 +140,12 @@ function connect({ broadcaster_port, collector_port }: PageConfig): Record<Feed,
   const stamps = new Stamps(
     {
       now: clock,
-      nextFrame: (f) => requestAnimationFrame(f),
+      afterDrawing: (f) => pace.afterDrawing(f),
       nextTask: taskQueue(),
       hidden: () => document.hidden,
     },
     resolutionNs.value,
-    (traceId) => isShown(state.value, traceId),
+    (traceId) => isShown(line.value, traceId),
     (ack) => broadcaster.send(JSON.stringify(ack)),
   );
   const asks = new Asks(
@@ -174,20 +200,17 @@ function due({ picked }: PageState): string | null {
   return picked?.message === "asked" ? picked.traceId : null;
 }
 
-// However many messages come between two frames, the page is drawn once for each frame, right before
-// it is painted. The frame that `Stamps` asks for is the same one, and asked for later: what it finds
-// on the page is what is painted. A hidden tab has no frames and draws nothing.
-options.debounceRendering = (draw) => {
-  requestAnimationFrame(draw);
-};
-
 async function start(): Promise<void> {
   takeUp();
   follow();
   resolutionNs.value = resolution(clock);
-  setInterval(() => {
-    now.value = clock();
-  }, 500);
+  setInterval(
+    () =>
+      pace.news(() => {
+        now.value = clock();
+      }),
+    500,
+  );
   let sockets: Record<Feed, Socket> | null = null;
   const root = document.getElementById("page");
   if (root === null) return;

@@ -7,8 +7,8 @@ import type { AckItem, FromPage } from "./generated/wire";
 export interface Browser {
   /** `performance.now()`: ms. */
   now(): number;
-  /** Calls `f` in the next frame, before it is laid out and painted. */
-  nextFrame(f: () => void): void;
+  /** Calls `f` in the frame that draws what has come, after drawing and before layout and paint. */
+  afterDrawing(f: () => void): void;
   /** Calls `f` in a task of its own, after the one that runs now. */
   nextTask(f: () => void): void;
   /** Whether nobody can see the page. */
@@ -25,7 +25,7 @@ interface Received {
   readonly at: number;
 }
 
-/** Stamps messages and acknowledges them, once a frame. */
+/** Stamps messages and acknowledges them, once a drawing. */
 export class Stamps {
   private waiting: Received[] = [];
   private frameAsked = false;
@@ -68,7 +68,7 @@ export class Stamps {
   private askForFrame(): void {
     if (this.frameAsked) return;
     this.frameAsked = true;
-    this.browser.nextFrame(() => {
+    this.browser.afterDrawing(() => {
       this.frameAsked = false;
       const batch = this.waiting;
       this.waiting = [];

@@ -4,7 +4,6 @@ import { Refusal } from "./check";
 import { type Figures, merge } from "./figures";
 import { OtherVersion, readLive, readPush } from "./frames";
 import type { MessageView } from "./generated/wire";
-import { type Said, said } from "./said";
 
 /** The two services that the page listens to. */
 export type Feed = "broadcaster" | "collector";
@@ -47,16 +46,9 @@ export interface PageState {
   readonly snapshots: number;
   /** The message that was asked for; `null`: none was. */
   readonly picked: Picked | null;
-  /** The newest messages of the broadcaster, newest first: what the live line shows. */
-  readonly tail: readonly Said[];
-  /** Messages that this page got. */
-  readonly received: number;
   /** By kind. */
   readonly notices: readonly Notice[];
 }
-
-/** So many messages are in the live line at once. */
-export const TAIL = 4;
 
 /** Before anything has come. */
 export const START: PageState = {
@@ -67,8 +59,6 @@ export const START: PageState = {
   figuresAt: null,
   snapshots: 0,
   picked: null,
-  tail: [],
-  received: 0,
   notices: [],
 };
 
@@ -76,8 +66,8 @@ export const START: PageState = {
 export type Effect =
   /** Nothing. */
   | { readonly kind: "none" }
-  /** Acknowledge the message. */
-  | { readonly kind: "acknowledge"; readonly traceId: string }
+  /** A message for the live line, to be acknowledged. */
+  | { readonly kind: "message"; readonly traceId: string; readonly body: unknown }
   /** Close the connection and leave it closed. */
   | { readonly kind: "stop" };
 
@@ -107,11 +97,8 @@ export function pushed(state: PageState, data: unknown): [PageState, Effect] {
     const text = "messages that the broadcaster dropped for this page, which was too slow";
     return [noticed(state, "dropped_for_this_page", text, frame.count), NONE];
   }
-  const tail = [said(frame.trace_id, frame.body), ...state.tail].slice(0, TAIL);
-  return [
-    { ...state, tail, received: state.received + 1 },
-    { kind: "acknowledge", traceId: frame.trace_id },
-  ];
+  // There may be a thousand a second: the state, on which the whole page stands, stays the same.
+  return [state, { kind: "message", traceId: frame.trace_id, body: frame.body }];
 }
 
 /** A frame of the collector, which came at `now`. */
@@ -157,11 +144,6 @@ export function noticed(state: PageState, kind: string, text: string, times = 1)
   const before = state.notices.find((notice) => notice.kind === kind)?.count ?? 0;
   const others = state.notices.filter((notice) => notice.kind !== kind);
   return { ...state, notices: [{ kind, text, count: before + times }, ...others] };
-}
-
-/** Whether the messages of that id are in the live line. */
-export function isShown(state: PageState, traceId: string): boolean {
-  return state.tail.some((message) => message.traceId === traceId);
 }
 
 function refused(state: PageState, feed: Feed, { reason }: Refusal): PageState {

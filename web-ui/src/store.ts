@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Figures } from "./figures";
 import type { LaneView, PageConfig, Watch } from "./generated/wire";
+import { EMPTY } from "./line";
 import { START } from "./state";
 
 /** Everything that is known. */
@@ -22,12 +23,12 @@ export const frozen = signal<Frozen | null>(null);
 
 /** The figures that are shown. */
 export const figures = computed(() => frozen.value?.figures ?? state.value.figures);
-/** The live line. */
-export const tail = computed(() => state.value.tail);
+/** The live line, as it stood when the page was last drawn. */
+export const line = signal(EMPTY);
 /** What the page noticed. */
 export const notices = computed(() => state.value.notices);
 /** Messages that this page got. */
-export const received = computed(() => state.value.received);
+export const received = computed(() => line.value.received);
 /** This page's name at the broadcaster. */
 export const client = computed(() => state.value.client);
 /** ms of the page's clock, twice a second: for what is so many seconds old. */
@@ -101,8 +102,9 @@ export function draw(name: string, on: boolean): void {
 
 /** Stops what is shown, or lets it follow again. Figures keep coming either way. */
 export function freeze(on: boolean): void {
-  const { figures: latest, received: messages, snapshots } = state.value;
-  frozen.value = on && latest !== null ? { figures: latest, received: messages, snapshots } : null;
+  const { figures: latest, snapshots } = state.value;
+  frozen.value =
+    on && latest !== null ? { figures: latest, received: received.value, snapshots } : null;
 }
 
 /** Whether waterfalls and bars show the AI's own time. */

@@ -10,7 +10,7 @@ class Browser {
   tasks: (() => void)[] = [];
 
   now = (): number => this.time;
-  nextFrame = (f: () => void): void => {
+  afterDrawing = (f: () => void): void => {
     this.frames.push(f);
   };
   nextTask = (f: () => void): void => {

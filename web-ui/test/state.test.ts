@@ -1,14 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  connectionChanged,
-  figured,
-  isShown,
-  type PageState,
-  picked,
-  pushed,
-  START,
-  TAIL,
-} from "../src/state";
+import { connectionChanged, figured, type PageState, picked, pushed, START } from "../src/state";
 import { frame, MESSAGE } from "./snapshot";
 
 const HELLO = '{"type":"hello","version":2,"client":"page-1"}';
@@ -20,28 +11,18 @@ function after(frames: readonly string[], from: PageState = START): PageState {
   return frames.reduce((state, data) => pushed(state, data)[0], from);
 }
 
-test("messages are shown newest first and acknowledged", () => {
-  const [state, effect] = pushed(after([HELLO, message("a")]), message("b"));
-  expect(effect).toEqual({ kind: "acknowledge", traceId: "b" });
-  expect(state.tail.map((said) => said.traceId)).toEqual(["b", "a"]);
-  expect(state.received).toBe(2);
+test("messages go to the live line and leave everything else as it is", () => {
+  const before = after([HELLO, message("a")]);
+  const [state, effect] = pushed(before, message("b", { x: 1 }));
+  expect(effect).toEqual({ kind: "message", traceId: "b", body: { x: 1 } });
+  expect(state).toBe(before);
   expect(state.client).toBe("page-1");
   expect(state.broadcaster).toEqual({ kind: "live" });
-});
-
-test("the live line holds the newest few", () => {
-  const ids = ["a", "b", "c", "d", "e"];
-  const state = after([HELLO, ...ids.map((id) => message(id))]);
-  expect(state.tail).toHaveLength(TAIL);
-  expect(isShown(state, "a")).toBe(false);
-  expect(isShown(state, "b")).toBe(true);
-  expect(state.received).toBe(5);
 });
 
 test("a message before hello is not acknowledged but noticed", () => {
   const [state, effect] = pushed(START, message("a"));
   expect(effect).toEqual({ kind: "none" });
-  expect(state.tail).toEqual([]);
   expect(state.notices[0]?.text).toMatch(/message before hello/);
 });
 

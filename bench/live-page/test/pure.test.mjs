@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ackOf, differences, faults, traceIdOf, traceOf, unreconciled } from "../accounts.mjs";
+import { insteadOf } from "../browser.mjs";
 import { laneWords } from "../pipeline.mjs";
 import {
   againstNoise,
@@ -142,4 +143,16 @@ test("a page without a browser knows messages, and acknowledges them as a page d
   const ack = JSON.parse(ackOf([{ trace_id: id, received_ns: "1" }], "2"));
   const items = [{ trace_id: id, received_ns: "1", painted_ns: "2" }];
   assert.deepEqual(ack, { type: "ack", sent_ns: "2", resolution_ns: 100_000, items });
+});
+
+test("a page that is built takes the place of the one in the programs", () => {
+  const built = new Map([
+    ["index-new.js", "js"],
+    ["index-new.css", "css"],
+    ["png-same.js", "png"],
+  ]);
+  assert.equal(insteadOf(built, "/assets/index-old.js").body, "js");
+  assert.equal(insteadOf(built, "/assets/index-old.css").contentType, "text/css");
+  assert.equal(insteadOf(built, "/assets/png-same.js").body, "png");
+  assert.equal(insteadOf(built, "/assets/index-old.woff"), null);
 });

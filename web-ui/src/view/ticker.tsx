@@ -2,12 +2,12 @@
 // in the figures means.
 
 import type { Said } from "../said";
-import { tail } from "../store";
+import { line } from "../store";
 import { headWords as words } from "../words/head";
 
 /** The newest message in words, and the ones before it by name. */
 export function Ticker() {
-  const [newest, ...older] = tail.value;
+  const [newest, ...older] = line.value.tail;
   return (
     <section class="ticker" aria-label={words("last_message")} data-testid="ticker">
       {newest === undefined ? (
