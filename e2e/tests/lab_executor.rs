@@ -58,7 +58,9 @@ fn a_loop_beside_a_heavy_callback_is_measured_and_reported_again() {
 
     // The same bytes again, from what was measured alone.
     let before = FILES.map(|name| fs::read(out.join(name)).unwrap());
-    FILES.iter().for_each(|name| fs::remove_file(out.join(name)).unwrap());
+    for name in FILES {
+        fs::remove_file(out.join(name)).unwrap();
+    }
     let again = world.bare("report").arg(out.to_str().unwrap()).end();
     again.has_code(code);
     assert_eq!(FILES.map(|name| fs::read(out.join(name)).unwrap()), before);

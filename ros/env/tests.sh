@@ -6,7 +6,7 @@
 # Expects `root`, ros-env.sh, steps.sh, build.sh and `set -e`.
 # shellcheck disable=SC2154,SC2164 # these come from outside; `set -e` sees to failing cd
 
-sections=(setup fmt clippy docs tests doctests e2e web browser python launcher containers)
+sections=(setup fmt clippy docs tests doctests e2e web browser python cpp launcher containers)
 
 # A command and the Debian package that has it, for what the tests need beyond the
 # tools of a build.
@@ -163,13 +163,49 @@ section_python() {
     local python
     python=$(find_python)
     # Compiled in memory: nothing is left in the source folders.
-    find ros bench tests e2e examples -name node_modules -prune -o -name '*.py' -print0 |
+    find ros lab bench tests e2e examples -name node_modules -prune -o -name '*.py' -print0 |
         xargs -0 "$python" -c 'import sys, pathlib
 for name in sys.argv[1:]:
     compile(pathlib.Path(name).read_bytes(), name, "exec")
 print(len(sys.argv) - 1, "Python files compile")'
     PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest discover bench/python-stack
     PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest discover examples/ai-services
+}
+
+# The C++ nodes of the lab, where there is an rclcpp: built, and each run by its study.
+section_cpp() {
+    local build=$target/cpp out code=0
+    ensure_all
+    enter_env
+    has_package rclcpp || skip 'there is no rclcpp in this ROS'
+    if command -v colcon >/dev/null; then
+        colcon --log-base "$build/log" build --base-paths lab/cpp --build-base "$build/build" \
+            --install-base "$build/install" --merge-install
+    else
+        cmake -S lab/cpp -B "$build/build" -DCMAKE_INSTALL_PREFIX="$build/install"
+        cmake --build "$build/build"
+        cmake --install "$build/build"
+    fi
+    export AMENT_PREFIX_PATH=$build/install:$AMENT_PREFIX_PATH
+    out=$(mktemp -d)
+    # One round decides nothing: 3.
+    "$target/release/hopwatch" lab executor --only cpp --threads 2 --rounds 1 --for 2s --heavy 100000 \
+        --out "$out/executor" || code=$?
+    grep -q '"heavy_ns":\[[0-9]' "$out/executor/study.json"
+    rm -r "$out"
+    [[ $code -eq 0 || $code -eq 3 ]]
+}
+
+# Whether a package is in one of the sourced prefixes.
+has_package() {
+    local entry
+    local IFS=:
+    for entry in $AMENT_PREFIX_PATH; do
+        if [[ -d $entry/share/$1 ]]; then
+            return 0
+        fi
+    done
+    return 1
 }
 
 section_launcher() {

@@ -145,7 +145,7 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
     let mut gone = Vec::new();
     for language in [Language::Rust, Language::Cpp, Language::Python] {
         let wanted = plan.conditions.iter().any(|one| of(*one) == language);
-        if wanted && let Some(why) = missing(language).await {
+        if wanted && let Some(why) = missing(language, "executor").await {
             // The laser is Rust's.
             if language == Language::Rust {
                 return Err(Usage(format!("{}: {}", why.what, why.why)).into());

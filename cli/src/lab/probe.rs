@@ -141,8 +141,8 @@ fn cpp_program(name: &str) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("{CPP_PACKAGE} has no program {name} here"))
 }
 
-/// Why a language can't be measured here; none: it can.
-pub(crate) async fn missing(language: Language) -> Option<Skipped> {
+/// Why a probe of a language can't be had here; none: it can.
+pub(crate) async fn missing(language: Language, probe: &str) -> Option<Skipped> {
     match language {
         Language::Rust => {
             let here = beside("hopwatch-lab-probe").is_ok_and(|path| path.is_file());
@@ -161,16 +161,18 @@ pub(crate) async fn missing(language: Language) -> Option<Skipped> {
                     .to_owned(),
             })
         }
-        Language::Cpp => missing_cpp(&prefixes()),
+        Language::Cpp => missing_cpp(&prefixes(), probe),
     }
 }
 
-fn missing_cpp(prefixes: &[PathBuf]) -> Option<Skipped> {
-    let has = |below: &str| prefixes.iter().any(|prefix| prefix.join(below).is_dir());
-    if has(&format!("lib/{CPP_PACKAGE}")) {
+fn missing_cpp(prefixes: &[PathBuf], probe: &str) -> Option<Skipped> {
+    let has = |below: &str| prefixes.iter().any(|prefix| prefix.join(below).exists());
+    if has(&format!("lib/{CPP_PACKAGE}/{probe}")) {
         return None;
     }
-    let why = if has("share/rclcpp") {
+    let why = if has(&format!("lib/{CPP_PACKAGE}")) {
+        "this study has no C++ nodes yet"
+    } else if has("share/rclcpp") {
         "their package isn't built: colcon build --base-paths lab/cpp ros, then source \
          install/setup.bash"
     } else {
@@ -188,11 +190,14 @@ mod tests {
     fn what_is_missing_for_cpp_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let prefixes = [folder.path().to_owned()];
-        let why = || missing_cpp(&prefixes).map(|skipped| skipped.why);
+        let why = || missing_cpp(&prefixes, "executor").map(|skipped| skipped.why);
         assert!(why().unwrap().starts_with("there is no rclcpp"));
         std::fs::create_dir_all(folder.path().join("share/rclcpp")).unwrap();
         assert!(why().unwrap().starts_with("their package isn't built"));
-        std::fs::create_dir_all(folder.path().join("lib").join(CPP_PACKAGE)).unwrap();
+        let programs = folder.path().join("lib").join(CPP_PACKAGE);
+        std::fs::create_dir_all(&programs).unwrap();
+        assert!(why().unwrap().contains("no C++ nodes yet"));
+        std::fs::write(programs.join("executor"), "").unwrap();
         assert_eq!(why(), None);
     }
 }

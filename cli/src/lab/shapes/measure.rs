@@ -99,7 +99,7 @@ async fn conditions(
         if !asked.is_empty() && !asked.contains(&way) {
             continue;
         }
-        if let Some(why) = missing(language(way)).await {
+        if let Some(why) = missing(language(way), "shapes").await {
             if !skipped.contains(&why) {
                 skipped.push(why);
             }
