@@ -36,7 +36,10 @@ fn a_type_of_ones_own_is_counted_and_split() {
     let of = &report["figures"]["messages"][0];
     assert_eq!((&of["elements"], &of["elements_per_s"]), (&1000.into(), &20_000.0.into()), "{of}");
     assert_eq!(of["declared_bytes"], 8000, "{of}");
-    assert_eq!((&of["split"]["elements"], &of["split"]["declared_bytes"]), (&0.into(), &8000.into()));
+    assert_eq!(
+        (&of["split"]["elements"], &of["split"]["declared_bytes"]),
+        (&0.into(), &8000.into())
+    );
     assert!(ended.stdout.contains("float32[] detections_x"), "{}", ended.stdout);
 }
 
@@ -68,9 +71,11 @@ fn sizes_are_as_predicted_and_pythons_objects_cost() {
         assert!(one["round_trips"].as_u64().unwrap() >= 5 && one["sent"].as_u64().unwrap() > 0);
     }
     // Python's objects cost many times what its arrays do, at any load; how much is for the study.
-    let python = figures["contrasts"].as_array().unwrap().iter().find(|one| {
-        one["way"] == "python" && one["array"] == "hopwatch_lab_msgs/msg/FooArray"
-    });
+    let python = figures["contrasts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["way"] == "python" && one["array"] == "hopwatch_lab_msgs/msg/FooArray");
     let times = python.unwrap()["ratios"]["serialize"]["times"].as_f64().unwrap();
     assert!(times > 5.0, "{python:?}");
 }

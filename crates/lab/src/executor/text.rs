@@ -145,8 +145,12 @@ fn contrasts(figures: &Figures) -> Section {
 pub(super) fn contrast(one: &Contrast) -> Block {
     let welch = one.welch.map_or(String::new(), |w| {
         format!(
-            ", 95 % {:+.2} to {:+.2} Hz, Welch t = {:.2}, df = {:.1}, p = {:.2}",
-            w.ci_hz.0, w.ci_hz.1, w.t, w.df, w.p
+            ", 95 % {:+.2} to {:+.2} Hz, Welch t = {:.2}, df = {:.1}, p {}",
+            w.ci_hz.0,
+            w.ci_hz.1,
+            w.t,
+            w.df,
+            if w.p < 0.01 { "< 0.01".to_owned() } else { format!("= {:.2}", w.p) }
         )
     });
     let mut text = format!(
@@ -258,8 +262,7 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         "scans taken of published",
     ];
     let mut blocks = vec![Block::Table {
-        caption: "who did the work; the loop of Rust and of the main thread counts as a thread"
-            .to_owned(),
+        caption: "who did the work; the loop of Rust counts as a thread".to_owned(),
         heads: heads.map(str::to_owned).to_vec(),
         rows: figures.conditions.iter().map(row).collect(),
     }];
