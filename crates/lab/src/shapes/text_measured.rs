@@ -14,14 +14,18 @@ pub(super) fn lead(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<String> {
     let mut all: Vec<String> = figures
         .contrasts
         .iter()
-        .filter_map(|one| Some((one, one.ratios.get(&Step::Publish)?)))
+        // What a pipeline has: somebody subscribes.
+        .filter_map(|one| Some((one, one.ratios.get(&Step::PacedPublish)?)))
         .map(|(one, ratio)| {
             format!(
-                "{}: publishing {} costs {} as much as {}.",
+                "{}: publishing {} costs {} as much as {}{}.",
                 one.way.name(),
                 short(&one.array),
                 times(ratio),
-                short(&one.split)
+                short(&one.split),
+                one.ratios.get(&Step::Publish).map_or(String::new(), |alone| {
+                    format!("; {} where nobody subscribes", times(alone))
+                })
             )
         })
         .collect();
@@ -68,15 +72,20 @@ fn contrasts(figures: &Figures) -> Section {
             rows,
         });
     }
-    blocks.extend(figures.contrasts.iter().filter_map(claim));
+    for (step, when) in [
+        (Step::PacedPublish, "at the rate, with subscribers"),
+        (Step::Publish, "where nobody subscribes"),
+    ] {
+        blocks.extend(figures.contrasts.iter().filter_map(|one| claim(one, step, when)));
+    }
     Section { heading: "Array of structures against structure of arrays".to_owned(), blocks }
 }
 
-/// What is shown of publishing.
-fn claim(one: &Contrast) -> Option<Block> {
-    let ratio = one.ratios.get(&Step::Publish)?;
-    let what =
-        format!("{}: publishing {} costs {}", one.way.name(), short(&one.array), times(ratio));
+/// What is shown of publishing, in one way of doing it.
+fn claim(one: &Contrast, step: Step, when: &str) -> Option<Block> {
+    let ratio = one.ratios.get(&step)?;
+    let (way, array) = (one.way.name(), short(&one.array));
+    let what = format!("{way}: {when}, publishing {array} costs {}", times(ratio));
     let split = short(&one.split);
     let (mark, text) = match (ratio.at_least, ratio.at_most) {
         (Some(least), _) if least >= TEN => {
