@@ -1,7 +1,7 @@
 //! `hopwatch lab executor`, on real rclpy and real DDS: small, for what it shows must be told at any load.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{World, wait_until};
+use hopwatch_e2e::{Start, World, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,20 @@ fn json(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
 }
 
+/// `hopwatch` with the Python that has rclpy.
+fn hopwatch(world: &World, words: &str) -> Start {
+    let mut start = world.bare(words);
+    start.env("HOPWATCH_PYTHON", &std::env::var("HOPWATCH_PYTHON").unwrap_or("python3".into()));
+    start
+}
+
 #[test]
 fn a_loop_beside_a_heavy_callback_is_measured_and_reported_again() {
     let world = World::new();
     let out = world.path("executor");
     let words = "lab executor --only rust,python,python-process,python-numpy --threads 2,3 --rounds 1 \
                  --for 2s --heavy 2000000 --seed 5 --out";
-    let ended = world.bare(words).arg(out.to_str().unwrap()).end();
+    let ended = hopwatch(&world, words).arg(out.to_str().unwrap()).end();
     // One round shows no difference, and a busy machine may leave a loop undecided.
     let code = if ended.succeeded() { 0 } else { 3 };
     ended.has_code(code);
@@ -76,7 +83,7 @@ fn ctrl_c_leaves_what_was_measured_and_nothing_else() {
     let out = world.path("stopped");
     let words =
         "lab executor --only rust,python --threads 2 --rounds 50 --for 2s --heavy 100000 --out";
-    let running = world.bare(words).arg(out.to_str().unwrap()).start();
+    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
     wait_until("a run that is done", || {
         let text = fs::read_to_string(out.join("study.json")).map_err(|error| error.to_string())?;
         let study: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;

@@ -1,13 +1,20 @@
 //! `hopwatch lab shapes`: by definitions alone, and measured on real rclpy and real DDS.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::World;
+use hopwatch_e2e::{Start, World};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 fn report(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("report.json")).unwrap()).unwrap()
+}
+
+/// `hopwatch` with the Python that has rclpy.
+fn hopwatch(world: &World, words: &str) -> Start {
+    let mut start = world.bare(words);
+    start.env("HOPWATCH_PYTHON", &std::env::var("HOPWATCH_PYTHON").unwrap_or("python3".into()));
+    start
 }
 
 fn put(folder: &Path, name: &str, text: &str) {
@@ -50,7 +57,7 @@ fn sizes_are_as_predicted_and_pythons_objects_cost() {
     let out = world.path("measured");
     let words = "lab shapes -n 2000 --way rust,rust-raw,python --rounds 1 --iterations 5 --for 300ms \
                  --out";
-    let ended = world.bare(words).arg(out.to_str().unwrap()).end();
+    let ended = hopwatch(&world, words).arg(out.to_str().unwrap()).end();
     // One round decides nothing.
     ended.has_code(3);
     world.is_empty_now();
