@@ -5,6 +5,7 @@ use hopwatch_e2e::{Start, World, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 const FILES: [&str; 3] = ["report.json", "report.md", "report.html"];
 
@@ -25,7 +26,9 @@ fn a_loop_beside_a_heavy_callback_is_measured_and_reported_again() {
     let out = world.path("executor");
     let words = "lab executor --only rust,python,python-process,python-numpy --threads 2,3 --rounds 1 \
                  --for 2s --heavy 2000000 --seed 5 --out";
-    let ended = hopwatch(&world, words).arg(out.to_str().unwrap()).end();
+    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+    // Six runs of two processes each.
+    let ended = running.end_within(Duration::from_secs(120));
     // One round shows no difference, and a busy machine may leave a loop undecided.
     let code = if ended.succeeded() { 0 } else { 3 };
     ended.has_code(code);

@@ -5,6 +5,7 @@ use hopwatch_e2e::{Start, World};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 fn report(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("report.json")).unwrap()).unwrap()
@@ -55,9 +56,11 @@ fn a_type_of_ones_own_is_counted_and_split() {
 fn sizes_are_as_predicted_and_pythons_objects_cost() {
     let world = World::new();
     let out = world.path("measured");
-    let words = "lab shapes -n 2000 --way rust,rust-raw,python --rounds 1 --iterations 5 --for 300ms \
+    let words = "lab shapes -n 1000 --way rust,rust-raw,python --rounds 1 --iterations 5 --for 300ms \
                  --out";
-    let ended = hopwatch(&world, words).arg(out.to_str().unwrap()).end();
+    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+    // Twelve runs of three processes each.
+    let ended = running.end_within(Duration::from_secs(150));
     // One round decides nothing.
     ended.has_code(3);
     world.is_empty_now();

@@ -28,6 +28,8 @@ from sensor_msgs.msg import LaserScan
 FAILED = 4
 # Values that numpy works on at once: what fits a processor's cache.
 CHUNK = 1 << 16
+# How long scans may keep a node waiting: discovery takes seconds at most.
+NO_SCAN_NS = 30_000_000_000
 
 
 def say(line: dict[str, Any]) -> None:
@@ -70,6 +72,8 @@ class LoopNode(Node):
         # Of each thread: turns of the loop, heavy callbacks.
         self.callbacks: dict[int, list[int]] = {}
         self.taken = 0
+        self.patience = time.monotonic_ns() + NO_SCAN_NS
+        self.failure: str | None = None
         self.commands = self.create_publisher(Twist, "/cmd_vel", qos_profile_sensor_data)
         self.create_subscription(
             LaserScan, "/scan", self.scan, qos_profile_sensor_data,
@@ -85,6 +89,12 @@ class LoopNode(Node):
         """The loop: as short as a callback can be."""
         now = time.monotonic_ns()
         if self.done.is_set():
+            return
+        # A loop that has nothing beside it is another one: it counts from the first scan on.
+        if self.taken == 0:
+            if now > self.patience:
+                self.failure = "no scan came within 30 s"
+                self.done.set()
             return
         self.turns.append(now)
         self.mine()[0] += 1
@@ -153,6 +163,9 @@ def main() -> None:
     say({"ready": True})
     while not done.is_set():
         executor.spin_once(timeout_sec=0.5)
+    if node.failure is not None:
+        print(f"error: {node.failure}", file=sys.stderr, flush=True)
+        os._exit(FAILED)
     began = node.turns[0] if node.turns else 0
     say({
         "node": {

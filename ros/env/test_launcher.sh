@@ -78,6 +78,7 @@ case $1 in
         printf '#!/usr/bin/env bash\necho "program $* in $ROS_AUTOMATIC_DISCOVERY_RANGE"\n' \
             >"${CARGO_TARGET_DIR:-target}/release/hopwatch"
         chmod +x "${CARGO_TARGET_DIR:-target}/release/hopwatch"
+        : >"${CARGO_TARGET_DIR:-target}/release/hopwatch-ros"
         ;;
     fmt) [[ ! -e unformatted ]] ;;
 esac
@@ -116,7 +117,7 @@ expect_not_in() {
 # The building calls since the last look, a word each.
 built() {
     sed -n 's/^cmake --build.*/messages/p; s/^npm ci.*/packages/p; s/^npm run build.*/page/p; s/^cargo build.*/programs/p; s/^python3 -m venv.*/wheels/p' "$calls" |
-        tr '\n' ' '
+        uniq | tr '\n' ' '
     : >"$calls"
 }
 

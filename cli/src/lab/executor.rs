@@ -16,8 +16,8 @@
 //! multi-threaded executor, or of Rust's pool of workers), `--work threads|process|numpy` (the latter
 //! two are Python's), `--heavy N`, `--period-ms P`, `--for-ms M`. Its timer of P ms publishes
 //! `geometry_msgs/msg/Twist` on `/cmd_vel` and notes the time; its subscription on `/scan` adds N
-//! sines. Both callbacks are in mutually exclusive groups of their own, both topics are BEST_EFFORT,
-//! VOLATILE, KEEP_LAST 5. It says that it is ready before it spins, ends M ms after the first turn of
+//! sines. It counts turns from the first scan on, and fails when none comes for 30 s. Both callbacks
+//! are in mutually exclusive groups of their own, both topics are BEST_EFFORT, VOLATILE, KEEP_LAST 5. It says that it is ready before it spins, ends M ms after the first turn of
 //! its loop, or when asked to, and says
 //!
 //! ```json

@@ -2,6 +2,7 @@
 //
 // The protocol stands in cli/src/lab/executor.rs.
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <rclcpp/rclcpp.hpp>
 #include <sensor_msgs/msg/laser_scan.hpp>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -26,6 +28,8 @@ using sensor_msgs::msg::LaserScan;
 
 /// How much longer than its loop a process may live.
 constexpr std::chrono::minutes patience{2};
+/// How long scans may keep a node waiting: discovery takes seconds at most.
+constexpr std::chrono::nanoseconds no_scan = std::chrono::seconds(30);
 
 /// What is to be done.
 struct Asked
@@ -72,6 +76,9 @@ public:
   /// Prints what was measured, once nobody spins any more.
   void say() const
   {
+    if (taken_ == 0 && rclcpp::ok()) {
+      throw std::runtime_error("no scan came within 30 s");
+    }
     std::vector<std::int64_t> turns;
     for (const std::int64_t at : turns_) {
       turns.push_back(at - turns_.front());
@@ -81,7 +88,7 @@ public:
       callbacks.push_back({done.turns, done.heavy});
     }
     probe::Line node;
-    node.put("turns_ns", turns).put("heavy_ns", took_).put("callbacks", callbacks).put("taken", taken_);
+    node.put("turns_ns", turns).put("heavy_ns", took_).put("callbacks", callbacks).put("taken", taken_.load());
     probe::Line().put("node", node).say();
   }
 
@@ -104,6 +111,14 @@ private:
   {
     const std::int64_t now = probe::now_ns();
     if (over_) {
+      return;
+    }
+    // A loop that has nothing beside it is another one: it counts from the first scan on.
+    if (taken_ == 0) {
+      if (now > patience_ns_) {
+        over_ = true;
+        executor_.cancel();
+      }
       return;
     }
     turns_.push_back(now);
@@ -136,7 +151,8 @@ private:
   bool over_ = false;
   std::vector<std::int64_t> turns_;
   std::vector<std::int64_t> took_;
-  std::uint64_t taken_ = 0;
+  std::atomic<std::uint64_t> taken_{0};
+  const std::int64_t patience_ns_ = probe::now_ns() + no_scan.count();
   /// Nobody looks at it, and no compiler may leave the work out.
   volatile double result_ = 0.0;
   std::mutex callbacks_mutex_;

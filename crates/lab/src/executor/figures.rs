@@ -204,7 +204,11 @@ fn of_condition(
     let rates: Vec<f64> = figures.iter().map(|run| run.rate_hz).collect();
     let lowest = rates.iter().copied().reduce(f64::min)?;
     let highest = rates.iter().copied().reduce(f64::max)?;
-    let pace = if lowest >= HOLDS * target_hz {
+    // A loop that had nothing beside it shows nothing.
+    let idle = runs.iter().any(|run| run.node.taken == 0);
+    let pace = if idle {
+        Pace::Between
+    } else if lowest >= HOLDS * target_hz {
         Pace::Holds
     } else if highest < FAILS * target_hz {
         Pace::Fails

@@ -75,6 +75,16 @@ fn the_start_up_is_told_apart() {
     assert_eq!((of.threads_used, of.by_thread[0]), (2, 569));
 }
 
+/// Where no scan came the loop ran alone: that it holds says nothing.
+#[test]
+fn a_loop_that_had_nothing_beside_it_shows_nothing() {
+    let condition = node(Language::Rust, 4);
+    let mut idle = run(1, condition, std::iter::repeat_n(10, 600));
+    idle.node.taken = 0;
+    let figures = Figures::of(&plan(&[condition]), &[idle], 1);
+    assert_eq!(figures.conditions[0].pace, Pace::Between);
+}
+
 /// A loop that never came again after the start-up has no rate, and isn't left out.
 #[test]
 fn a_loop_that_stands_still_falls_apart() {

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// How long scans may keep a node waiting: discovery takes seconds at most.
+const NO_SCAN_NS: i64 = 30_000_000_000;
+
 pub(super) fn run(args: &Executor) -> anyhow::Result<()> {
     let ending = ending()?;
     let writer = Writer::new(&WriterConfig {
@@ -45,6 +48,12 @@ pub(super) fn run(args: &Executor) -> anyhow::Result<()> {
         },
     )?;
     say(&json!({ "ready": true }))?;
+    // A loop that has nothing beside it is another one: it counts from the first scan on.
+    let patience = mono_ns() + NO_SCAN_NS;
+    while taken.load(Ordering::Relaxed) == 0 && !ending.has_begun() {
+        anyhow::ensure!(mono_ns() < patience, "no scan came within 30 s");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let period = i64::from(args.period_ms) * 1_000_000;
     let first = mono_ns() + period;
     let last = first + i64::from(args.for_ms) * 1_000_000;
