@@ -249,6 +249,9 @@ def paced(args: argparse.Namespace, maker: Maker, publisher: Any, ending: Ending
         if time.monotonic() > deadline:
             fail(f"only {matched} of {args.subscribers} subscriptions came within 30 s")
         time.sleep(0.005)
+    # A writer knows of a match before the reader does, who takes nothing until then: what is sent
+    # meanwhile would look like loss.
+    time.sleep(0.5)
     build_ns, publish_ns, late_ns = [], [], []
     due = -(-args.paced_ms * args.rate_hz // 1000)
     begun = time.monotonic_ns() + 50_000_000

@@ -27,9 +27,9 @@
 //! ```
 //!
 //! `sizes` are those with the longest sequences N long, `bytes` that of the message, which is written
-//! to FILE. Then it waits until S subscriptions are matched (30 s at most), and publishes at t0 + i/R
-//! while that is before t0 + P, each message made anew. Of times that have gone by as a whole nothing
-//! is sent.
+//! to FILE. Then it waits until S subscriptions are matched (30 s at most) and 500 ms more, for readers
+//! that don't know of the match yet, and publishes at t0 + i/R while that is before t0 + P, each message
+//! made anew. Of times that have gone by as a whole nothing is sent.
 //!
 //! ```json
 //! {"paced":{"due":36,"sent":36,"build_ns":[…],"publish_ns":[…],"late_ns":[…],"took_ns":1167000000}}

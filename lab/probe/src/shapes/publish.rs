@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 const AT_LEAST: usize = 5;
 /// How long subscriptions are waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A writer knows of a match before the reader does, who takes nothing until then: what is sent
+/// meanwhile would look like loss.
+const SETTLING: Duration = Duration::from_millis(500);
 /// So that the last messages leave before the publisher does.
 const LEAVING: Duration = Duration::from_millis(300);
 
@@ -87,7 +90,8 @@ fn wait_for_subscribers(
     loop {
         let matched = publishing.matched()?;
         if matched >= args.subscribers {
-            return Ok(true);
+            std::thread::sleep(SETTLING);
+            return Ok(!asked.has_begun());
         }
         if asked.has_begun() {
             return Ok(false);
