@@ -74,7 +74,7 @@ See also: docs/lab/shapes.md, docs/lab/executor.md";
 /// Of `lab shapes`.
 pub(crate) const LAB_SHAPES: &str = "\
 Examples:
-  hopwatch lab shapes                                 some minutes: Rust, rclpy, and C++ if it is here
+  hopwatch lab shapes                                 some minutes: Rust and rclpy
   hopwatch lab shapes --full --out out/shapes         the published rounds, and more iterations
   hopwatch lab shapes --static --type sensor_msgs/msg/PointCloud2 --length data=1000 --length fields=4
   hopwatch lab shapes --static --type my_msgs/msg/Tracks --msg-path src --length tracks=50 --rate 20

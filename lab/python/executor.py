@@ -4,6 +4,7 @@ The protocol stands in `cli/src/lab/executor.rs`. Nothing here but rclpy and num
 """
 
 import argparse
+import ctypes
 import json
 import math
 import multiprocessing
@@ -26,6 +27,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import LaserScan
 
 FAILED = 4
+PR_SET_PDEATHSIG = 1
 # Values that numpy works on at once: what fits a processor's cache.
 CHUNK = 1 << 16
 # How long scans may keep a node waiting: discovery takes seconds at most.
@@ -53,9 +55,14 @@ def sines_by_numpy(count: int) -> float:
     return total
 
 
-def ignore_interrupts() -> None:
-    """The parent ends its workers."""
+def begin_worker() -> None:
+    """The parent ends its workers; and however it ends, they end with it (prctl(2))."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Whoever reads the node's lines must see its end.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 class LoopNode(Node):
@@ -146,7 +153,7 @@ def main() -> None:
     if args.work == "process":
         # Before ROS has threads; spawned, so that nothing of it is copied.
         pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"),
-                                   initializer=ignore_interrupts)
+                                   initializer=begin_worker)
         worker = pool
         worker.submit(sines, 1).result()
 
@@ -165,6 +172,8 @@ def main() -> None:
         executor.spin_once(timeout_sec=0.5)
     if node.failure is not None:
         print(f"error: {node.failure}", file=sys.stderr, flush=True)
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
         os._exit(FAILED)
     began = node.turns[0] if node.turns else 0
     say({

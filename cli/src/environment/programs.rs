@@ -6,12 +6,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// The programs of the pipeline that lie beside this one.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "hopwatch",
     "hopwatch-ai-mock",
     "hopwatch-broadcaster",
     "hopwatch-collector",
     "hopwatch-gateway",
+    "hopwatch-lab-probe",
     "hopwatch-robot-sim",
 ];
 

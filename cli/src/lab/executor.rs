@@ -201,7 +201,7 @@ fn plan(args: &Executor) -> Result<Plan, Usage> {
     let for_ms = for_ms.ok_or_else(|| Usage("--for must lie between 1s and 1h".to_owned()))?;
     Ok(Plan {
         conditions,
-        rounds: args.common.rounds.unwrap_or(if full { 5 } else { 4 }),
+        rounds: args.common.rounds.unwrap_or(5),
         heavy: args.heavy.unwrap_or(if full { 50_000_000 } else { 5_000_000 }),
         period_ms: 10,
         for_ms,
@@ -308,7 +308,7 @@ mod tests {
             "rclpy, work in NumPy, 4 threads",
         ];
         assert_eq!(names, all);
-        assert_eq!((quick.rounds, quick.for_ms, quick.start_up_ms), (4, 6000, 2000));
+        assert_eq!((quick.rounds, quick.for_ms, quick.start_up_ms), (5, 6000, 2000));
         let full = planned("--full").unwrap();
         assert_eq!(
             (full.rounds, full.for_ms, full.heavy, full.start_up_ms),

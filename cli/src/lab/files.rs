@@ -1,6 +1,7 @@
 //! The folder of a study: study.json with what was measured, and the report's files made of it.
 
 use crate::args::Usage;
+use crate::compare;
 use crate::environment::fingerprint;
 use anyhow::Context;
 use hopwatch_folder::replace;
@@ -51,8 +52,20 @@ pub(crate) fn folder<S: Study>(out: Option<&Path>) -> anyhow::Result<PathBuf> {
         || Path::new("out").join(format!("lab-{}-{}", S::NAME, now.replace(':', "-"))),
         Path::to_path_buf,
     );
-    if is_in(&folder) {
-        let text = format!("{} has a study already: name another folder", folder.display());
+    let what = if is_in(&folder) {
+        Some("a study")
+    } else if compare::is_in(&folder) {
+        Some("an experiment")
+    } else if [hopwatch_folder::RUN_FILE, hopwatch_folder::REPORT, hopwatch_folder::DATABASE]
+        .iter()
+        .any(|name| folder.join(name).exists())
+    {
+        Some("a run")
+    } else {
+        None
+    };
+    if let Some(what) = what {
+        let text = format!("{} has {what} already: name another folder", folder.display());
         return Err(Usage(text).into());
     }
     let logs = folder.join("logs");

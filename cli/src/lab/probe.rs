@@ -25,9 +25,21 @@ pub(crate) enum Language {
     Cpp,
 }
 
-/// One process of a run.
+/// One process of a run. Whoever drops it before its end doesn't wait for it, but it is ended in order:
+/// DDS that is killed leaves its shared memory behind.
 pub(crate) struct Probe {
-    child: Child,
+    child: Option<Child>,
+    name: String,
+    running: Running,
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if !child.has_ended() {
+            self.running.end(tokio::spawn(async move { child.stop(PATIENCE).await }));
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -55,6 +67,7 @@ pub(crate) struct Start<'a> {
 impl Probe {
     /// Starts a process, and waits until it says that it is ready.
     pub(crate) async fn start(start: Start<'_>) -> anyhow::Result<Self> {
+        anyhow::ensure!(!start.running.is_over(), "{} isn't started any more", start.name);
         let mut command = match start.language {
             Language::Rust => {
                 let mut command = Command::new(beside("hopwatch-lab-probe")?);
@@ -72,21 +85,27 @@ impl Probe {
         };
         command.args(&start.args).envs(start.environment);
         let log = start.folder.join("logs").join(format!("{}.log", start.name));
-        let child = Child::spawn(start.name.into(), command, &log)?;
+        let child = Child::spawn(start.name.clone().into(), command, &log)?;
         start.running.add(child.pid());
-        let mut probe = Self { child };
+        let running = start.running.clone();
+        let mut probe = Self { child: Some(child), name: start.name, running };
         let ready: Ready = match tokio::time::timeout(START, probe.said()).await {
             Ok(ready) => ready?,
-            Err(_) => bail!("{}", probe.child.late(START)),
+            Err(_) => bail!("{}", probe.child()?.late(START)),
         };
-        anyhow::ensure!(ready.ready, "{} said that it isn't ready", probe.child.name);
+        anyhow::ensure!(ready.ready, "{} said that it isn't ready", probe.name);
         Ok(probe)
+    }
+
+    fn child(&mut self) -> anyhow::Result<&mut Child> {
+        self.child.as_mut().context("a process that has ended says nothing")
     }
 
     /// The next line that it prints.
     pub(crate) async fn said<T: DeserializeOwned>(&mut self) -> anyhow::Result<T> {
-        let Some(line) = self.child.line().await else { return Err(self.child.died().await) };
-        let name = &self.child.name;
+        let child = self.child()?;
+        let Some(line) = child.line().await else { return Err(child.died().await) };
+        let name = &self.name;
         serde_json::from_str(&line).with_context(|| {
             let begin: String = line.chars().take(200).collect();
             format!("{name} said {begin:?}")
@@ -96,18 +115,16 @@ impl Probe {
     /// Waits until it ends by itself, and asks it to when it does not; whether it ended without being
     /// killed.
     pub(crate) async fn end(&mut self, patience: Duration) -> bool {
-        let ended = tokio::time::timeout(patience, self.child.ended()).await;
-        ended.is_ok() || self.stop().await
+        let Ok(child) = self.child() else { return true };
+        let ended = tokio::time::timeout(patience, child.ended()).await;
+        ended.is_ok() || child.stop(PATIENCE).await
     }
 
     /// Asks it to end, and doesn't wait.
     pub(crate) fn interrupt(&self) {
-        self.child.interrupt();
-    }
-
-    /// Asks it to end, and waits; whether it did without being killed.
-    pub(crate) async fn stop(&mut self) -> bool {
-        self.child.stop(PATIENCE).await
+        if let Some(child) = &self.child {
+            child.interrupt();
+        }
     }
 }
 
@@ -171,13 +188,12 @@ fn missing_cpp(prefixes: &[PathBuf], probe: &str) -> Option<Skipped> {
         return None;
     }
     let why = if has(&format!("lib/{CPP_PACKAGE}")) {
-        "this study has no C++ nodes yet"
+        "the package that is built is an older one: build it again"
     } else if has("share/rclcpp") {
-        "their package isn't built: colcon build --base-paths lab/cpp ros, then source \
-         install/setup.bash"
+        "their package isn't built: see docs/lab/cpp.md"
     } else {
         "there is no rclcpp in this ROS environment: source one that has it (/opt/ros/…/setup.bash), \
-         and build their package with colcon build --base-paths lab/cpp ros"
+         and build their package (docs/lab/cpp.md)"
     };
     Some(Skipped { what: "C++ nodes".to_owned(), why: why.to_owned() })
 }
@@ -196,7 +212,7 @@ mod tests {
         assert!(why().unwrap().starts_with("their package isn't built"));
         let programs = folder.path().join("lib").join(CPP_PACKAGE);
         std::fs::create_dir_all(&programs).unwrap();
-        assert!(why().unwrap().contains("no C++ nodes yet"));
+        assert!(why().unwrap().contains("build it again"));
         std::fs::write(programs.join("executor"), "").unwrap();
         assert_eq!(why(), None);
     }

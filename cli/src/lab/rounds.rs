@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 /// How long a run may take to end once its processes were asked to.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,27 +31,66 @@ pub(crate) struct Measured<Run> {
     pub(crate) killed: u64,
 }
 
-/// The processes of the run that goes on, to be asked to end when the study is.
+/// The processes of the run that goes on: asked to end when the study is, and never left behind.
 #[derive(Clone, Default)]
-pub(crate) struct Running(Arc<Mutex<Vec<Pid>>>);
+pub(crate) struct Running(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    pids: Vec<Pid>,
+    /// The study is to end: nothing is started any more.
+    over: bool,
+    /// Processes that nobody waits for any more, being asked to end. Whether they did without being
+    /// killed.
+    ending: Vec<JoinHandle<bool>>,
+}
 
 impl Running {
-    /// Takes a process in.
-    pub(crate) fn add(&self, pid: Option<Pid>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pid);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody is left: ids may belong to others from now on.
-    fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// Whether the study is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().over
+    }
+
+    /// Takes a process in. One that comes when the study is to end is asked to end at once.
+    pub(crate) fn add(&self, pid: Option<Pid>) {
+        let mut state = self.lock();
+        if state.over {
+            pid.into_iter().for_each(ask);
+        }
+        state.pids.extend(pid);
+    }
+
+    /// Sees to the end of a process that nobody waits for any more.
+    pub(super) fn end(&self, ending: JoinHandle<bool>) {
+        self.lock().ending.push(ending);
+    }
+
+    /// Waits until no process of the run is left; how many had to be killed. Ids may belong to others
+    /// from then on.
+    async fn settle(&self) -> u64 {
+        let ending = std::mem::take(&mut self.lock().ending);
+        let mut killed = 0;
+        for one in ending {
+            killed += u64::from(!one.await.unwrap_or(false));
+        }
+        self.lock().pids.clear();
+        killed
     }
 
     /// Asks all of them to end: DDS cleans up at SIGINT.
     fn interrupt(&self) {
-        for pid in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _gone = kill_process(pid, Signal::INT);
-        }
+        let mut state = self.lock();
+        state.over = true;
+        state.pids.iter().copied().for_each(ask);
     }
+}
+
+fn ask(pid: Pid) {
+    let _gone = kill_process(pid, Signal::INT);
 }
 
 /// Runs all conditions in rounds, and keeps what they gave after each run. Whether all are done; they
@@ -80,15 +120,21 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
             done = &mut measured => Some(done),
             _ = interrupts.next() => {
                 running.interrupt();
-                let _ended = tokio::time::timeout(PATIENCE, &mut measured).await;
+                tokio::select! {
+                    _ = tokio::time::timeout(PATIENCE, &mut measured) => {}
+                    // Asked again: what is left is seen to below.
+                    _ = interrupts.next() => {}
+                }
                 None
             }
         };
+        // Processes that it still had are asked to end by that.
         drop(measured);
-        running.clear();
+        let left = running.settle().await;
         let Some(done) = done else {
             progress.end();
             tell!("stopped: the report has the {} runs that were done", raw.runs.len());
+            raw.housekeeping.push(after(&format!("{name}, stopped"), left));
             keep::<S>(folder, raw)?;
             return Ok(false);
         };
@@ -96,10 +142,12 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
             Ok(measured) => measured,
             Err(error) => {
                 progress.end();
+                raw.housekeeping.push(after(&format!("{name}, failed"), left));
                 keep::<S>(folder, raw)?;
                 return Err(error.context(format!("failed in {name}")));
             }
         };
+        let killed = killed + left;
         raw.runs.push(run);
         raw.housekeeping.push(after(&name, killed));
         keep::<S>(folder, raw)?;

@@ -10,7 +10,7 @@ mod meaning;
 mod tests;
 mod text;
 
-pub use figures::{ConditionFigures, Contrast, Figures, Pace, RunFigures, WelchFigures};
+pub use figures::{ConditionFigures, Contrast, Figures, Pace, RunFigures, Wait, WelchFigures};
 
 use crate::OfRun;
 use crate::study::{Raw, Study, StudyReport};

@@ -97,9 +97,13 @@ fn quartiles(out: &mut String, strips: &Strips) {
         .map(|strip| {
             let mut sorted = strip.values.clone();
             sorted.sort_by(f64::total_cmp);
-            let at = |quarter: usize| {
-                let last = sorted.len().checked_sub(1)?;
-                sorted.get((last * quarter + 2) / 4).copied()
+            // Between the two values beside it (R. J. Hyndman, Y. Fan, 1996, their seventh way).
+            let at = |quarter: u32| {
+                let last = u32::try_from(sorted.len()).ok()?.checked_sub(1)?;
+                let (whole, part) = (last * quarter / 4, last * quarter % 4);
+                let low = *sorted.get(usize::try_from(whole).ok()?)?;
+                let high = *sorted.get(usize::try_from(whole + part.min(1)).ok()?)?;
+                Some(low + (high - low) * f64::from(part) / 4.0)
             };
             let mut row = vec![strip.name.clone(), strip.values.len().to_string()];
             row.extend((0..=4).map(|quarter| at(quarter).map_or("–".to_owned(), said)));

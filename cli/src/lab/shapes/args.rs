@@ -60,8 +60,6 @@ pub(super) enum WayName {
     RustRaw,
     /// Messages of rclpy
     Python,
-    /// Messages of rclcpp
-    Cpp,
 }
 
 impl WayName {
@@ -70,7 +68,6 @@ impl WayName {
             Self::Rust => Way::Rust,
             Self::RustRaw => Way::RustRaw,
             Self::Python => Way::Python,
-            Self::Cpp => Way::Cpp,
         }
     }
 }

@@ -106,7 +106,7 @@ async fn conditions(
             continue;
         }
         for message in &plan.messages {
-            if matches!(way, Way::Rust | Way::Cpp) && !message.of.starts_with(TYPED) {
+            if way == Way::Rust && !message.of.starts_with(TYPED) {
                 skipped.push(Skipped {
                     what: format!("{} of {}", way.name(), message.of),
                     why: "the probe is built with the study's own types only; raw bytes and rclpy \
@@ -139,7 +139,6 @@ fn language(way: Way) -> Language {
     match way {
         Way::Rust | Way::RustRaw => Language::Rust,
         Way::Python => Language::Python,
-        Way::Cpp => Language::Cpp,
     }
 }
 
@@ -212,7 +211,6 @@ impl One<'_> {
             Way::Rust => "rust",
             Way::RustRaw => "rust-raw",
             Way::Python => "python",
-            Way::Cpp => "cpp",
         };
         let of = self.shaped.of.rsplit('/').next().unwrap_or_default();
         format!("{}-{way}-{of}-{role}", self.round)

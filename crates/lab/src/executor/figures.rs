@@ -1,9 +1,7 @@
 //! What runs come to: rates, spreads, stalls, and whether more threads change any of it.
 
 use super::{Condition, Language, Plan, Run};
-use hopwatch_stats::{
-    CliffsDelta, Interval, Modes, Moments, Welch, permutation_test, quantile, quantile_interval,
-};
+use hopwatch_stats::{CliffsDelta, Modes, Moments, Welch, permutation_test, quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -11,6 +9,10 @@ use std::collections::BTreeMap;
 const HOLDS: f64 = 0.95;
 /// One that does less than this in every run doesn't.
 const FAILS: f64 = 0.90;
+/// Fewer runs show nothing (METHOD 16).
+pub(super) const FEWEST_RUNS: usize = 4;
+/// Rates closer than this are no two modes, in turns in a million seconds.
+const RATE_RESOLUTION: i64 = 1_000_000;
 /// Rates that differ by less than this part of the other one are as good as alike.
 const ALIKE: f64 = 0.05;
 /// Maxima closer than this are no two modes: what a scheduler does by the way, in ns.
@@ -40,8 +42,10 @@ pub struct ConditionFigures {
     pub runs: Vec<RunFigures>,
     /// Mean of the runs' rates.
     pub rate_hz: Option<f64>,
-    /// Their standard deviation; `null` of fewer than two runs.
+    /// Their standard deviation; `null` of fewer than five runs, and of two modes: then it tells nothing.
     pub rate_sd_hz: Option<f64>,
+    /// Two modes of the rates.
+    pub rate_modes: bool,
     /// The least and the greatest of them.
     pub rate_range_hz: (f64, f64),
     /// Median of the runs' coefficients of variation of the intervals.
@@ -54,10 +58,26 @@ pub struct ConditionFigures {
     pub heavy_p50_ns: Option<i64>,
     /// The P50 of all intervals after start-up, of all runs together.
     pub interval_p50_ns: Option<i64>,
-    /// The P99 of them, and its interval (95 %).
+    /// The P99 of them.
     pub interval_p99_ns: Option<i64>,
-    /// Where the true P99 lies with 95 %.
-    pub interval_p99_ci_ns: Interval,
+    /// The least and the greatest P99 of a run: intervals of one run depend on each other, so their
+    /// number gives no interval of confidence.
+    pub interval_p99_range_ns: Option<(i64, i64)>,
+    /// How long something waits for the loop's next turn that comes at any moment after start-up.
+    pub wait: Option<Wait>,
+}
+
+/// How long something waits for a turn that comes at any moment, whatever the loop does then: a long
+/// interval is met more often than a short one (the residual time of a renewal process; W. Feller, *An
+/// Introduction to Probability Theory and Its Applications*, vol. 2, XI.4).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Wait {
+    /// E\[L²\] ÷ 2 E\[L\], in ns. Of a loop that holds its rate, half its period.
+    pub mean_ns: f64,
+    /// Its median.
+    pub p50_ns: i64,
+    /// Its 99th percentile.
+    pub p99_ns: i64,
 }
 
 /// Whether a loop holds its rate.
@@ -68,7 +88,7 @@ pub enum Pace {
     Holds,
     /// In every run less than 90 % of it.
     Fails,
-    /// Neither.
+    /// Neither, or of fewer than four runs.
     Between,
 }
 
@@ -77,23 +97,25 @@ pub enum Pace {
 pub struct RunFigures {
     /// Its round.
     pub round: u32,
-    /// Turns after start-up.
+    /// Intervals that end after the start-up.
     pub turns: usize,
-    /// Turns a second after start-up.
+    /// Turns after the start-up ÷ the time from its end to the last turn.
     pub rate_hz: f64,
     /// Coefficient of variation of the intervals after start-up.
     pub cv: Option<f64>,
     /// The longest interval after start-up.
     pub longest_ns: Option<i64>,
-    /// The longest interval of the start-up.
+    /// The longest interval that ends within the start-up.
     pub start_up_longest_ns: Option<i64>,
+    /// The P99 of the intervals after it.
+    pub p99_ns: Option<i64>,
     /// Heavy callbacks that ended.
     pub heavy: usize,
     /// Threads that did anything.
     pub threads_used: usize,
     /// What each thread did, the busiest first.
     pub by_thread: Vec<u64>,
-    /// Scans that were published, and taken.
+    /// Scans that were published from the laser's start on, and taken.
     pub scans: (u64, u64),
 }
 
@@ -110,11 +132,13 @@ pub struct Contrast {
     pub welch: Option<WelchFigures>,
     /// p of the exact permutation test.
     pub permutation_p: f64,
+    /// The same, for as many contrasts as are asked beside it (S. Holm, 1979).
+    pub holm_p: f64,
     /// The smallest p that so few runs can have.
     pub smallest_p: f64,
     /// Cliff's delta: the chance that a run of the one is quicker, less that it is slower.
     pub cliffs_delta: f64,
-    /// Whether a difference is shown (permutation test, 5 %).
+    /// Whether a difference is shown (permutation test, Holm's p ≤ 5 %).
     pub differs: bool,
     /// Whether it is shown that the one is within 5 % of the other.
     pub alike: bool,
@@ -146,8 +170,10 @@ impl Figures {
             let rates = (of.rates(), against.rates());
             Contrast::of((&of.name, &rates.0), (&against.name, &rates.1), seed)
         };
-        let threads =
-            by_kind(&conditions).into_values().filter_map(|(few, many)| contrast(many, few));
+        let threads = by_kind(&conditions)
+            .into_values()
+            .filter_map(|(few, many)| contrast(many, few))
+            .collect();
         let languages = conditions.iter().filter_map(|one| {
             let other = |rust: &&ConditionFigures| {
                 rust.condition.language == Language::Rust
@@ -156,7 +182,8 @@ impl Figures {
             };
             contrast(one, conditions.iter().find(other)?)
         });
-        let (threads, languages) = (threads.collect(), languages.collect());
+        let languages = languages.collect();
+        let (threads, languages) = (together(threads), together(languages));
         Self { target_hz, conditions, threads, languages }
     }
 }
@@ -206,7 +233,7 @@ fn of_condition(
     let highest = rates.iter().copied().reduce(f64::max)?;
     // A loop that had nothing beside it shows nothing.
     let idle = runs.iter().any(|run| run.node.taken == 0);
-    let pace = if idle {
+    let pace = if idle || runs.len() < FEWEST_RUNS {
         Pace::Between
     } else if lowest >= HOLDS * target_hz {
         Pace::Holds
@@ -219,23 +246,25 @@ fn of_condition(
     steady.sort_unstable();
     let mut heavy: Vec<i64> = runs.iter().flat_map(|run| run.node.heavy_ns.clone()).collect();
     heavy.sort_unstable();
-    let mut cvs: Vec<f64> = figures.iter().filter_map(|run| run.cv).collect();
-    cvs.sort_by(f64::total_cmp);
     let moments = Moments::of(&rates);
+    let rate_modes = modes_of_rates(&rates);
+    let p99s: Vec<i64> = figures.iter().filter_map(|run| run.p99_ns).collect();
     let mut all = ConditionFigures {
         condition,
         name: condition.name(),
+        cv: median(figures.iter().filter_map(|run| run.cv).collect()),
         runs: figures,
         rate_hz: moments.map(|m| m.mean).or(Some(lowest)),
-        rate_sd_hz: moments.map(|m| m.sd),
+        rate_sd_hz: moments.filter(|m| m.n > FEWEST_RUNS && !rate_modes).map(|m| m.sd),
+        rate_modes,
         rate_range_hz: (lowest, highest),
-        cv: cvs.get(cvs.len() / 2).copied(),
         pace,
         stalls: None,
         heavy_p50_ns: quantile(&heavy, 500),
         interval_p50_ns: quantile(&steady, 500),
         interval_p99_ns: quantile(&steady, 990),
-        interval_p99_ci_ns: quantile_interval(&steady, 990, 0.95),
+        interval_p99_range_ns: p99s.iter().min().copied().zip(p99s.iter().max().copied()),
+        wait: Wait::of(&steady),
     };
     let mut longest = all.longest();
     longest.sort_unstable();
@@ -243,36 +272,89 @@ fn of_condition(
     Some(all)
 }
 
-/// The intervals of the start-up, and those after it.
+/// The intervals that end within the start-up, and those that end after it: a stall that reaches beyond
+/// the start-up is one of the loop.
 pub(super) fn intervals(run: &Run, start_up_ns: i64) -> (Vec<i64>, Vec<i64>) {
     let turns = &run.node.turns_ns;
     let pairs = turns.iter().zip(turns.iter().skip(1));
-    let (early, steady): (Vec<_>, Vec<_>) = pairs.partition(|(from, _)| **from < start_up_ns);
+    let (early, steady): (Vec<_>, Vec<_>) = pairs.partition(|(_, to)| **to <= start_up_ns);
     let of = |pairs: Vec<(&i64, &i64)>| pairs.iter().map(|(from, to)| *to - *from).collect();
     (of(early), of(steady))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "ns of minutes are far below 2^53")]
 fn of_run(run: &Run, start_up_ns: i64) -> RunFigures {
-    let (early, steady) = intervals(run, start_up_ns);
+    let (early, mut steady) = intervals(run, start_up_ns);
     let floats: Vec<f64> = steady.iter().map(|ns| *ns as f64).collect();
-    let whole: f64 = floats.iter().sum();
-    let rate_hz = if whole > 0.0 { floats.len() as f64 * 1e9 / whole } else { 0.0 };
+    // Of the window, not of the intervals: one that reaches into it counts with its part of it.
+    let window = run.node.turns_ns.last().map_or(0, |last| last - start_up_ns);
+    let rate_hz = if window > 0 { floats.len() as f64 * 1e9 / window as f64 } else { 0.0 };
     let mut by_thread: Vec<u64> =
         run.node.callbacks.iter().map(|[turns, heavy]| turns + heavy).collect();
     by_thread.sort_unstable_by(|a, b| b.cmp(a));
+    steady.sort_unstable();
     RunFigures {
         round: run.round,
         turns: steady.len(),
         rate_hz,
         cv: Moments::of(&floats).map(|m| m.sd / m.mean),
-        longest_ns: steady.iter().max().copied(),
+        longest_ns: steady.last().copied(),
         start_up_longest_ns: early.iter().max().copied(),
+        p99_ns: quantile(&steady, 990),
         heavy: run.node.heavy_ns.len(),
         threads_used: by_thread.iter().filter(|count| **count > 0).count(),
         by_thread,
         scans: (run.scans, run.node.taken),
     }
+}
+
+impl Wait {
+    /// Of the intervals between turns; `None` without any.
+    #[expect(clippy::cast_precision_loss, reason = "ns of hours are below 2^53")]
+    pub fn of(sorted: &[i64]) -> Option<Self> {
+        let whole: f64 = sorted.iter().map(|l| *l as f64).sum();
+        let squares: f64 = sorted.iter().map(|l| (*l as f64).powi(2)).sum();
+        let longest = *sorted.last().filter(|longest| **longest > 0)?;
+        // The part of all time from which it is longer than `ns` to the next turn.
+        let beyond = |ns: i64| sorted.iter().map(|l| (l - ns).max(0) as f64).sum::<f64>() / whole;
+        let at = |part: f64| {
+            let (mut low, mut high) = (0, longest);
+            while high - low > 1 {
+                let middle = i64::midpoint(low, high);
+                if beyond(middle) > part { low = middle } else { high = middle }
+            }
+            high
+        };
+        Some(Self { mean_ns: squares / (2.0 * whole), p50_ns: at(0.5), p99_ns: at(0.01) })
+    }
+}
+
+/// The median, the middle of the two of an even number; `None` of none.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some(f64::midpoint(values[last / 2], values[values.len() / 2]))
+}
+
+fn modes_of_rates(rates: &[f64]) -> bool {
+    #[expect(clippy::cast_possible_truncation, reason = "rates are far below 2^63")]
+    let mut scaled: Vec<i64> = rates.iter().map(|rate| (rate * 1e6).round() as i64).collect();
+    scaled.sort_unstable();
+    Modes::find(&scaled, RATE_RESOLUTION).is_some()
+}
+
+/// Contrasts that are asked together: so many chances to find something by chance.
+fn together(mut all: Vec<Contrast>) -> Vec<Contrast> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|a, b| all[*a].permutation_p.total_cmp(&all[*b].permutation_p));
+    let (mut most, mut left) = (0.0_f64, u32::try_from(all.len()).unwrap_or(u32::MAX));
+    for at in order {
+        most = most.max((all[at].permutation_p * f64::from(left)).min(1.0));
+        left -= 1;
+        all[at].holm_p = most;
+        all[at].differs = most <= 0.05;
+    }
+    all
 }
 
 impl Contrast {
@@ -286,19 +368,30 @@ impl Contrast {
         let cliff = CliffsDelta::of(rates, others)?;
         let welch =
             Moments::of(rates).zip(Moments::of(others)).and_then(|(a, b)| Welch::of(&a, &b));
-        let alike = welch.and_then(|welch| welch.equivalence_p(ALIKE * mean(others)));
+        let margin = ALIKE * mean(others);
+        let alike = match welch {
+            Some(welch) => welch.equivalence_p(margin).is_some_and(|p| p <= 0.05),
+            // Nothing varies on either side: what was seen is what there is.
+            None => rates.len().min(others.len()) >= FEWEST_RUNS && same(rates, others, margin),
+        };
         Some(Self {
             of: of.to_owned(),
             against: against.to_owned(),
             difference_hz: mean(rates) - mean(others),
             welch: welch.map(|w| WelchFigures { t: w.t, df: w.df, p: w.p, ci_hz: w.ci }),
             permutation_p: rearranged.p,
+            holm_p: rearranged.p,
             smallest_p: rearranged.smallest_p,
             cliffs_delta: cliff.delta,
             differs: rearranged.p <= 0.05,
-            alike: alike.is_some_and(|p| p <= 0.05),
+            alike,
         })
     }
+}
+
+/// Whether no value of the one is further than a margin from any of the other.
+fn same(a: &[f64], b: &[f64], margin: f64) -> bool {
+    a.iter().all(|x| b.iter().all(|y| (x - y).abs() <= margin))
 }
 
 fn mean(values: &[f64]) -> f64 {

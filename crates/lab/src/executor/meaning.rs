@@ -14,22 +14,21 @@ pub(super) fn blocks(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Block> {
          that works hard holds up whatever else its process has to do."
             .to_owned(),
     )];
-    let period = i64::from(raw.plan.period_ms) * 1_000_000;
+    // Of a loop that holds its rate.
+    let half = f64::from(raw.plan.period_ms) * 1e6 / 2.0;
     for one in figures.conditions.iter().filter(|one| one.pace == Pace::Fails) {
-        let Some((p50, p99)) = waits(one, period) else { continue };
-        blocks.push(Block::Claim(
-            Mark::Shown,
-            format!(
-                "{}: whatever waits for this process waits {} (median) and {} (P99) longer than its \
-                 period of {}. A gateway or robot built like this adds as much to `wake`, `queue` or \
-                 `schedule` of each message; no other transport gives it back.{}",
-                one.name,
-                maybe(Some(p50)),
-                maybe(Some(p99)),
-                maybe(Some(period)),
-                beside(raw, p50),
-            ),
-        ));
+        let Some(wait) = one.wait else { continue };
+        blocks.push(Block::Text(format!(
+            "{}: what comes at any moment, such as a message for a loop that polls like this one, waits \
+             {} for the next turn (mean; P50 {}, P99 {}), where a loop that holds its rate lets it wait \
+             {}. No other transport gives that back.{}",
+            one.name,
+            duration(wait.mean_ns),
+            maybe(Some(wait.p50_ns)),
+            maybe(Some(wait.p99_ns)),
+            duration(half),
+            beside(raw),
+        )));
     }
     if let Some(better) = remedy(figures) {
         blocks.push(Block::Claim(Mark::Shown, better));
@@ -44,32 +43,18 @@ pub(super) fn blocks(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Block> {
     blocks
 }
 
-/// How much longer than its period a loop waits: at the median and at the P99.
-fn waits(one: &ConditionFigures, period_ns: i64) -> Option<(i64, i64)> {
-    Some((one.interval_p50_ns? - period_ns, one.interval_p99_ns? - period_ns))
-}
-
-/// The same beside a run of the pipeline.
-fn beside(raw: &Raw<Plan, Run>, wait_ns: i64) -> String {
-    let Some(run) = &raw.plan.of_run else {
-        return " (With --run DIR this is laid beside a run of yours.)".to_owned();
-    };
+/// The figures of a run, to see the size of a wait by. They are not added up: percentiles don't add
+/// (METHOD 9), and a node of one's own is in none of the gateway's legs.
+fn beside(raw: &Raw<Plan, Run>) -> String {
+    let Some(run) = &raw.plan.of_run else { return String::new() };
     let of = |lane: &crate::LaneOfRun| {
-        let total = lane.total_p50_ns?;
-        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-        let times = (total + wait_ns) as f64 / total.max(1) as f64;
-        Some(format!(
-            "lane {}: P50 total {} → {} ({times:.2} ×)",
-            lane.name,
-            maybe(Some(total)),
-            maybe(Some(total + wait_ns))
-        ))
+        Some(format!("lane {} has a total of {} (P50)", lane.name, maybe(Some(lane.total_p50_ns?))))
     };
     let lanes: Vec<String> = run.lanes.iter().filter_map(of).collect();
     if lanes.is_empty() {
         return format!(" {} has no lane with a median.", run.folder);
     }
-    format!(" In {}: {}.", run.folder, lanes.join("; "))
+    format!(" Beside it, in {}: {}.", run.folder, lanes.join("; "))
 }
 
 /// What helps where rclpy's loop falls apart: what was measured beside it.

@@ -1,6 +1,8 @@
 //! What the study has to say.
 
-use super::figures::{ConditionFigures, Contrast, Figures, Pace, RunFigures, intervals};
+use super::figures::{
+    ConditionFigures, Contrast, FEWEST_RUNS, Figures, Pace, RunFigures, intervals,
+};
 use super::{Plan, Run, meaning};
 use crate::study::Raw;
 use crate::{Block, Document, Mark, Section, Strip, Strips};
@@ -51,6 +53,12 @@ fn pace(one: &ConditionFigures) -> String {
     match one.pace {
         Pace::Holds => format!("the loop holds its rate ({range})"),
         Pace::Fails => format!("the loop falls apart ({range})"),
+        Pace::Between if one.runs.len() < FEWEST_RUNS => {
+            format!("{range}, of {} runs, which show nothing", one.runs.len())
+        }
+        Pace::Between if one.runs.iter().any(|run| run.scans.1 == 0) => {
+            format!("{range}, but of a run without a scan, which shows nothing")
+        }
         Pace::Between => format!("neither in every run held nor in every run lost ({range})"),
     }
 }
@@ -71,10 +79,9 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
             n.to_string(),
             maybe(one.interval_p50_ns),
             maybe(one.interval_p99_ns),
-            match (one.interval_p99_ci_ns.lo, one.interval_p99_ci_ns.hi) {
-                (lo, None) => format!("at least {}", maybe(lo)),
-                (lo, hi) => format!("{} – {}", maybe(lo), maybe(hi)),
-            },
+            one.interval_p99_range_ns.map_or("–".to_owned(), |(least, most)| {
+                format!("{} – {}", maybe(Some(least)), maybe(Some(most)))
+            }),
             maybe(one.runs.iter().filter_map(|run| run.longest_ns).max()),
             maybe(one.heavy_p50_ns),
         ]
@@ -82,13 +89,13 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
     let heads = [
         "node",
         "runs",
-        "turns/s, mean ± sd",
+        "turns/s, mean",
         "min–max",
         "CV",
         "intervals",
         "P50",
         "P99",
-        "P99, 95 %",
+        "P99, by run",
         "longest",
         "heavy callback, P50",
     ];
@@ -101,6 +108,10 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         }
     });
     let period = f64::from(raw.plan.period_ms) * 1e6;
+    let modes = figures.conditions.iter().filter(|one| one.rate_modes).map(|one| {
+        let text = format!("{}: the runs' rates have two modes; no deviation is given.", one.name);
+        Block::Claim(Mark::Beware, text)
+    });
     let mut blocks: Vec<Block> = figures
         .conditions
         .iter()
@@ -108,6 +119,7 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
             let mark = if one.pace == Pace::Between { Mark::NotShown } else { Mark::Shown };
             Block::Claim(mark, format!("{}: {}.", one.name, pace(one)))
         })
+        .chain(modes)
         .collect();
     blocks.push(Block::Table {
         caption: format!(
@@ -135,7 +147,8 @@ fn contrasts(figures: &Figures) -> Section {
     let mut blocks: Vec<Block> = claims.map(contrast).collect();
     blocks.push(Block::Text(
         "The run is the unit, not the interval. A difference is shown where the exact permutation test \
-         of the runs' rates says so at 5 %; that none is shown doesn't say that there is none."
+         of the runs' rates says so at 5 % for all contrasts of a kind together (Holm); that none is \
+         shown doesn't say that there is none. There is no control of a condition against itself."
             .to_owned(),
     ));
     Section { heading: "Threads, and languages".to_owned(), blocks }
@@ -154,17 +167,14 @@ pub(super) fn contrast(one: &Contrast) -> Block {
         )
     });
     let mut text = format!(
-        "{} against {}: {:+.2} Hz{welch}; permutation p = {:.3}: ",
-        one.of, one.against, one.difference_hz, one.permutation_p
+        "{} against {}: {:+.2} Hz{welch}; permutation p = {:.3}, Holm's {:.3}: ",
+        one.of, one.against, one.difference_hz, one.permutation_p, one.holm_p
     );
-    let mark = if one.differs {
-        text.push_str("a difference");
-        if one.alike {
-            text.push_str(", and one of less than 5 %");
-        }
-        Mark::Shown
-    } else if one.alike {
+    let mark = if one.alike {
         text.push_str("alike within 5 %");
+        Mark::Shown
+    } else if one.differs {
+        text.push_str("a difference");
         Mark::Shown
     } else {
         text.push_str("no difference shown, nor that they are alike");
@@ -251,7 +261,7 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
             if least == most { least.to_string() } else { format!("{least}–{most}") },
             by_thread.join("/") + if more { "/…" } else { "" },
             heavy.join(", "),
-            format!("{} of {}", scans.1, scans.0),
+            format!("{}; {}", scans.1, scans.0),
         ]
     };
     let heads = [
@@ -259,7 +269,7 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         "threads used",
         "callbacks by thread, last run",
         "heavy callbacks done, by run",
-        "scans taken of published",
+        "scans taken; published",
     ];
     let mut blocks = vec![Block::Table {
         caption: "who did the work; the loop of Rust counts as a thread".to_owned(),
@@ -267,8 +277,10 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         rows: figures.conditions.iter().map(row).collect(),
     }];
     blocks.push(Block::Text(format!(
-        "A callback that takes longer than {} can't keep up with the scans: the reader keeps the newest \
-         five, and the rest are overwritten, which is no loss of the network.",
+        "A callback that takes longer than {} can't keep up with the scans: the newest five wait, in \
+         rclcpp and rclpy in the reader, in Rust in the pool, and the rest are dropped there. Scans are \
+         published from the laser's start on, also while there is no node yet, and taken by the \
+         callback (in Rust by the node, ahead of its pool): the two are no rate of loss.",
         duration(1e9 / f64::from(raw.plan.scans_hz))
     )));
     Section { heading: "Who did the work".to_owned(), blocks }

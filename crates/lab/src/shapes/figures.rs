@@ -152,8 +152,10 @@ impl Figures {
                 contrasts.extend(Contrast::of(raw, way, &array.of, &split.of));
             }
         }
-        let bounded =
-            |one: &Contrast| one.ratios.get(&Step::Publish).is_some_and(|r| r.at_least.is_some());
+        let bounded = |one: &Contrast| {
+            let of = |step| one.ratios.get(&step).is_some_and(|r: &Ratio| r.at_least.is_some());
+            of(Step::Publish) && of(Step::PacedPublish)
+        };
         let decided = raw.complete
             && wrong.is_empty()
             && contrasts.iter().all(bounded)
@@ -173,7 +175,10 @@ impl Measured {
         let steps = STEPS.into_iter().filter_map(|step| Some((step, Cost::of(runs, step)?)));
         let share = |run: &&&Run| Some(middle(&run.paced.publish_ns)? * plan.rate_hz / 1e9);
         let sent_per_s = |run: &&&Run| {
-            (run.paced.took_ns > 0).then(|| count(run.paced.sent) * 1e9 / float(run.paced.took_ns))
+            // The last one has its period, too: n messages lie n − 1 periods apart.
+            let due_ns = count(run.paced.due) * 1e9 / plan.rate_hz;
+            let took_ns = float(run.paced.took_ns).max(due_ns);
+            (took_ns > 0.0).then(|| count(run.paced.sent) * 1e9 / took_ns)
         };
         let spread = |of: &dyn Fn(&&&Run) -> Option<f64>| {
             Spread::of(runs.iter().filter_map(|run| of(&run)).collect())
@@ -182,6 +187,12 @@ impl Measured {
         let predicted = sizes_as_predicted(plan, message, runs)?;
         if let Some(trouble) = &predicted {
             wrong.push(format!("{}: {trouble}", what()));
+        }
+        for (name, of) in [("bytes", false), ("messages", true)] {
+            let got = |run: &&Run| if of { run.typed.received } else { run.raw.received };
+            if runs.iter().any(|run| run.paced.sent > 0 && got(run) == 0) {
+                wrong.push(format!("{}: a subscriber to {name} got nothing at all", what()));
+            }
         }
         let bytes_different = runs.iter().map(|run| run.compared.different).max().unwrap_or(0);
         if bytes_different > 0 {

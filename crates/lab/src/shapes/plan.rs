@@ -63,13 +63,11 @@ pub enum Way {
     RustRaw,
     /// Python by rclpy.
     Python,
-    /// C++ by rclcpp.
-    Cpp,
 }
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Rust, Self::RustRaw, Self::Python, Self::Cpp];
+    pub const ALL: [Self; 3] = [Self::Rust, Self::RustRaw, Self::Python];
 
     /// Its name in texts.
     pub const fn name(self) -> &'static str {
@@ -77,7 +75,6 @@ impl Way {
             Self::Rust => "Rust (r2r)",
             Self::RustRaw => "Rust (raw bytes)",
             Self::Python => "Python (rclpy)",
-            Self::Cpp => "C++ (rclcpp)",
         }
     }
 }
