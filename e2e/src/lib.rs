@@ -39,4 +39,4 @@ pub use program::{Ended, Running, Start};
 pub use report::{Event, Figures, Lane, Ledger, Report};
 pub use services::{Service, Services, run_file};
 pub use traces::{Row, rows};
-pub use world::{World, browser_folder, peer};
+pub use world::{World, browser_folder, peer, python};

@@ -23,6 +23,11 @@ pub struct World {
     dds_files: Arc<Mutex<BTreeSet<String>>>,
 }
 
+/// The Python of the ROS environment.
+pub fn python() -> String {
+    std::env::var("HOPWATCH_PYTHON").unwrap_or_else(|_| "python3".into())
+}
+
 impl World {
     /// An empty one.
     pub fn new() -> Self {
@@ -71,6 +76,13 @@ impl World {
     /// `hopwatch` with these words and no others.
     pub fn bare(&self, words: &str) -> Start {
         self.program(&built("hopwatch"), words)
+    }
+
+    /// `hopwatch lab` with these words, and with the Python that has rclpy.
+    pub fn lab(&self, words: &str) -> Start {
+        let mut start = self.bare(&format!("lab {words}"));
+        start.env("HOPWATCH_PYTHON", &python());
+        start
     }
 
     /// `hopwatch` whose program `other` runs with a clock of its own, [`crate::AHEAD_S`] ahead.
@@ -125,8 +137,7 @@ impl World {
 
     /// A script of tests/peers.
     pub fn peer(&self, script: &str, words: &str) -> Start {
-        let python = std::env::var_os("HOPWATCH_PYTHON").unwrap_or_else(|| "python3".into());
-        let mut start = self.program(Path::new(&python), "");
+        let mut start = self.program(Path::new(&python()), "");
         start.arg(peer(script).to_str().unwrap());
         start.args(words);
         start

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "the tests of AI services use all of it")]
 mod server;
 
-use hopwatch_e2e::{Ended, Running, World, peer, skip, wait_until};
+use hopwatch_e2e::{Ended, Running, World, peer, python, skip, wait_until};
 use serde_json::Value;
 use server::{Manner, Server};
 use std::collections::BTreeSet;
@@ -242,10 +242,9 @@ impl<'a> Apart<'a> {
 
     fn robot(&self) -> Running {
         let before = self.files();
-        let python = std::env::var("HOPWATCH_PYTHON").unwrap_or_else(|_| "python3".into());
         let words =
             format!("{} --no-wait --rate 20 --count 100000", peer("publisher.py").display());
-        let mut robot = self.start(&python, &words);
+        let mut robot = self.start(&python(), &words);
         robot.wait_for("segment", |robot| {
             let new = self.files().difference(&before).any(|file| file.ends_with("_el"));
             let publishes = robot.stdout().contains("sequence");

@@ -1,7 +1,7 @@
 //! `hopwatch lab executor`, on real rclpy and real DDS: small, for what it shows must be told at any load.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{Start, World, wait_until};
+use hopwatch_e2e::{World, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -13,20 +13,13 @@ fn json(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
 }
 
-/// `hopwatch` with the Python that has rclpy.
-fn hopwatch(world: &World, words: &str) -> Start {
-    let mut start = world.bare(words);
-    start.env("HOPWATCH_PYTHON", &std::env::var("HOPWATCH_PYTHON").unwrap_or("python3".into()));
-    start
-}
-
 #[test]
 fn a_loop_beside_a_heavy_callback_is_measured_and_reported_again() {
     let world = World::new();
     let out = world.path("executor");
-    let words = "lab executor --only rust,python,python-process,python-numpy --threads 2,3 --rounds 1 \
+    let words = "executor --only rust,python,python-process,python-numpy --threads 2,3 --rounds 1 \
                  --for 2s --heavy 2000000 --seed 5 --out";
-    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+    let running = world.lab(words).arg(out.to_str().unwrap()).start();
     // Six runs of two processes each.
     let ended = running.end_within(Duration::from_secs(120));
     // One round shows nothing.
@@ -87,7 +80,7 @@ fn a_loop_beside_a_heavy_callback_is_measured_and_reported_again() {
     assert_eq!(FILES.map(|name| fs::read(out.join(name)).unwrap()), before);
     assert_eq!(again.stdout, ended.stdout);
     // A folder has one study.
-    let twice = world.bare("lab executor --out").arg(out.to_str().unwrap()).end();
+    let twice = world.lab("executor --out").arg(out.to_str().unwrap()).end();
     twice.has_code(2).says(&["has a study already"]);
 }
 
@@ -97,7 +90,7 @@ fn ctrl_c_leaves_what_was_measured_and_nothing_else() {
     let out = world.path("stopped");
     let words =
         "lab executor --only rust,python --threads 2 --rounds 50 --for 2s --heavy 100000 --out";
-    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+    let running = world.lab(words).arg(out.to_str().unwrap()).start();
     wait_until("a run that is done", || {
         let text = fs::read_to_string(out.join("study.json")).map_err(|error| error.to_string())?;
         let study: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -120,10 +113,10 @@ fn ctrl_c_leaves_what_was_measured_and_nothing_else() {
 fn ctrl_c_in_the_first_moments_leaves_nothing() {
     let world = World::new();
     let out = world.path("soon");
-    let words = "lab executor --only python --threads 2 --rounds 5 --for 2s --out";
+    let words = "executor --only python --threads 2 --rounds 5 --for 2s --out";
     for after_ms in [0, 100, 400, 1200] {
         let out = out.join(after_ms.to_string());
-        let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+        let running = world.lab(words).arg(out.to_str().unwrap()).start();
         wait_until("the first run", || {
             let said = running.stderr();
             if said.contains("run 1 of") { Ok(()) } else { Err(said) }
@@ -149,8 +142,7 @@ fn what_cant_be_is_refused() {
         ("--run /nowhere", "/nowhere"),
         ("--only cpp", "no node of those that are wanted can be had here"),
     ] {
-        let ended =
-            world.bare(&format!("lab executor {words}")).env("AMENT_PREFIX_PATH", "/none").end();
+        let ended = world.lab(&format!("executor {words}")).env("AMENT_PREFIX_PATH", "/none").end();
         ended.has_code(2).says(&[says]);
     }
     world.is_empty_now();

@@ -1,7 +1,7 @@
 //! `hopwatch lab shapes`: by definitions alone, and measured on real rclpy and real DDS.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{Start, World};
+use hopwatch_e2e::World;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,6 @@ use std::time::Duration;
 
 fn report(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("report.json")).unwrap()).unwrap()
-}
-
-/// `hopwatch` with the Python that has rclpy.
-fn hopwatch(world: &World, words: &str) -> Start {
-    let mut start = world.bare(words);
-    start.env("HOPWATCH_PYTHON", &std::env::var("HOPWATCH_PYTHON").unwrap_or("python3".into()));
-    start
 }
 
 fn put(folder: &Path, name: &str, text: &str) {
@@ -34,9 +27,9 @@ fn a_type_of_ones_own_is_counted_and_split() {
     let detection = "float32 x\nfloat32 y\nbuiltin_interfaces/Time stamp\n";
     put(&messages, "own_msgs/msg/Detection.msg", detection);
     put(&messages, "own_msgs/msg/Detections.msg", "Detection[] detections\n");
-    let words = "lab shapes --static --type own_msgs/msg/Detections --length detections=500 --rate 20 \
+    let words = "shapes --static --type own_msgs/msg/Detections --length detections=500 --rate 20 \
                  --msg-path";
-    let mut start = world.bare(words);
+    let mut start = world.lab(words);
     start.arg(messages.to_str().unwrap()).arg("--out").arg(out.to_str().unwrap());
     let ended = start.env("AMENT_PREFIX_PATH", "").end();
     ended.has_code(0);
@@ -56,9 +49,9 @@ fn a_type_of_ones_own_is_counted_and_split() {
 fn sizes_are_as_predicted_and_pythons_objects_cost() {
     let world = World::new();
     let out = world.path("measured");
-    let words = "lab shapes -n 1000 --way rust,rust-raw,python --rounds 1 --iterations 5 --for 300ms \
+    let words = "shapes -n 1000 --way rust,rust-raw,python --rounds 1 --iterations 5 --for 300ms \
                  --out";
-    let running = hopwatch(&world, words).arg(out.to_str().unwrap()).start();
+    let running = world.lab(words).arg(out.to_str().unwrap()).start();
     // Twelve runs of three processes each.
     let ended = running.end_within(Duration::from_secs(150));
     // One round decides nothing.
@@ -107,7 +100,7 @@ fn what_cant_be_is_refused() {
         ("--split hopwatch_lab_msgs/msg/FooSplit", "--type"),
         ("--run /nowhere", "/nowhere"),
     ] {
-        world.bare(&format!("lab shapes {words}")).end().has_code(2).says(&[says]);
+        world.lab(&format!("shapes {words}")).end().has_code(2).says(&[says]);
     }
     world.is_empty_now();
 }

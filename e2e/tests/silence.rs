@@ -1,7 +1,7 @@
 //! Nothing comes, and the report says why: each cause for real.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hopwatch_e2e::{Event, Running, Start, World, get, peer, skip, wait_until};
+use hopwatch_e2e::{Event, Running, Start, World, get, peer, python, skip, wait_until};
 use std::path::Path;
 
 /// `hopwatch run` without robots of its own, which tells of silence after so long.
@@ -146,7 +146,7 @@ fn a_publisher_with_another_shared_memory_is_told_with_the_evidence() {
     }
     let running = listening(&world, 1000);
     let mut robot = apart(&format!("{mount} && exec \"$0\" \"$@\""));
-    robot.arg(&std::env::var("HOPWATCH_PYTHON").unwrap_or_else(|_| "python3".into()));
+    robot.arg(&python());
     robot.arg(peer("publisher.py").to_str().unwrap());
     let robot = robot.args("--qos reliable --count 100000 --rate 20 --match-timeout 60").start();
     let events = events(&world, running, vec![robot], "matched_no_samples");

@@ -42,16 +42,21 @@ foreign_path() {
     printf '%s' "$result"
 }
 
-# Succeeds if a ROS 2 is sourced: a prefix that isn't ours has rcl in it.
-ros_is_sourced() {
+# Usage: has_package NAME PREFIXES: whether a package is in one of the prefixes, with ':' between.
+has_package() {
     local entry
     local IFS=:
-    for entry in $(foreign_path "${AMENT_PREFIX_PATH-}"); do
-        if [[ -d $entry/share/rcl ]]; then
+    for entry in $2; do
+        if [[ -d $entry/share/$1 ]]; then
             return 0
         fi
     done
     return 1
+}
+
+# Succeeds if a ROS 2 is sourced: a prefix that isn't ours has rcl in it.
+ros_is_sourced() {
+    has_package rcl "$(foreign_path "${AMENT_PREFIX_PATH-}")"
 }
 
 # Prints the Python to use: a sourced ROS has its own; for the wheels it is the

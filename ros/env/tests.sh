@@ -177,7 +177,7 @@ section_cpp() {
     local build=$target/cpp out code=0
     ensure_all
     enter_env
-    has_package rclcpp || skip 'there is no rclcpp in this ROS'
+    has_package rclcpp "$AMENT_PREFIX_PATH" || skip 'there is no rclcpp in this ROS'
     if command -v colcon >/dev/null; then
         colcon --log-base "$build/log" build --base-paths lab/cpp --build-base "$build/build" \
             --install-base "$build/install" --merge-install
@@ -194,18 +194,6 @@ section_cpp() {
     grep -q '"heavy_ns":\[[0-9]' "$out/executor/study.json"
     rm -r "$out"
     [[ $code -eq 0 || $code -eq 3 ]]
-}
-
-# Whether a package is in one of the sourced prefixes.
-has_package() {
-    local entry
-    local IFS=:
-    for entry in $AMENT_PREFIX_PATH; do
-        if [[ -d $entry/share/$1 ]]; then
-            return 0
-        fi
-    done
-    return 1
 }
 
 section_launcher() {

@@ -28,5 +28,12 @@ pub(crate) struct Common {
     pub(crate) rounds: Option<u32>,
     /// What the orders are drawn from, to have the same again
     #[arg(long)]
-    pub(crate) seed: Option<u64>,
+    seed: Option<u64>,
+}
+
+impl Common {
+    /// The seed that was given, or one by chance: of 32 bits, for people copy it.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()))
+    }
 }

@@ -17,8 +17,9 @@
 //! two are Python's), `--heavy N`, `--period-ms P`, `--for-ms M`. Its timer of P ms publishes
 //! `geometry_msgs/msg/Twist` on `/cmd_vel` and notes the time; its subscription on `/scan` adds N
 //! sines. It counts turns from the first scan on, and fails when none comes for 30 s. Both callbacks
-//! are in mutually exclusive groups of their own, both topics are BEST_EFFORT, VOLATILE, KEEP_LAST 5. It says that it is ready before it spins, ends M ms after the first turn of
-//! its loop, or when asked to, and says
+//! are in mutually exclusive groups of their own, both topics are BEST_EFFORT, VOLATILE, KEEP_LAST 5.
+//! It says that it is ready before it spins, ends M ms after the first turn of its loop, or when asked
+//! to, and says
 //!
 //! ```json
 //! {"node":{"turns_ns":[0,10000312,…],"heavy_ns":[63012345,…],"callbacks":[[601,0],[0,95]],
@@ -33,12 +34,13 @@
 use super::args::Common;
 use super::files::{begin, finish, folder};
 use super::of_run;
-use super::probe::{Language, Probe, Start, missing};
+use super::probe::{Probe, Start, missing};
 use super::rounds::{Measured, Running, rounds};
 use crate::args::Usage;
 use crate::help;
 use clap::Args;
-use hopwatch_lab::executor::{self, Condition, Executor as Study, Node, Plan, Run, Work};
+use hopwatch_lab::Language;
+use hopwatch_lab::executor::{Condition, Executor as Study, Node, Plan, Run, Work};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -92,11 +94,11 @@ impl Kind {
 
     fn condition(self, threads: u32) -> Condition {
         let (language, work) = match self {
-            Self::Rust => (executor::Language::Rust, Work::Threads),
-            Self::Cpp => (executor::Language::Cpp, Work::Threads),
-            Self::Python => (executor::Language::Python, Work::Threads),
-            Self::PythonProcess => (executor::Language::Python, Work::Process),
-            Self::PythonNumpy => (executor::Language::Python, Work::Numpy),
+            Self::Rust => (Language::Rust, Work::Threads),
+            Self::Cpp => (Language::Cpp, Work::Threads),
+            Self::Python => (Language::Python, Work::Threads),
+            Self::PythonProcess => (Language::Python, Work::Process),
+            Self::PythonNumpy => (Language::Python, Work::Numpy),
         };
         Condition { language, work, threads }
     }
@@ -144,7 +146,7 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
     let mut skipped = Vec::new();
     let mut gone = Vec::new();
     for language in [Language::Rust, Language::Cpp, Language::Python] {
-        let wanted = plan.conditions.iter().any(|one| of(*one) == language);
+        let wanted = plan.conditions.iter().any(|one| one.language == language);
         if wanted && let Some(why) = missing(language, "executor").await {
             // The laser is Rust's.
             if language == Language::Rust {
@@ -155,13 +157,12 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
             gone.push(language);
         }
     }
-    plan.conditions.retain(|one| !gone.contains(&of(*one)));
+    plan.conditions.retain(|one| !gone.contains(&one.language));
     if plan.conditions.is_empty() {
         return Err(Usage("no node of those that are wanted can be had here".to_owned()).into());
     }
-    let seed = args.common.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let folder = folder::<Study>(args.common.out.as_deref())?;
-    let mut raw = begin::<Study>(plan.clone(), seed);
+    let mut raw = begin::<Study>(plan.clone(), args.common.seed());
     raw.skipped = skipped;
     let expected = Duration::from_millis(u64::from(plan.for_ms)) + AROUND;
     let turns: Vec<Turn> =
@@ -172,14 +173,6 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
     })
     .await?;
     finish::<Study>(&folder, &raw)
-}
-
-fn of(condition: Condition) -> Language {
-    match condition.language {
-        executor::Language::Rust => Language::Rust,
-        executor::Language::Cpp => Language::Cpp,
-        executor::Language::Python => Language::Python,
-    }
 }
 
 fn plan(args: &Executor) -> Result<Plan, Usage> {
@@ -248,7 +241,7 @@ async fn one(
         "--role node --threads {} --work {work} --heavy {} --period-ms {} --for-ms {}",
         condition.threads, plan.heavy, plan.period_ms, plan.for_ms
     );
-    let mut node = Probe::start(start("node", of(condition), words(node))).await?;
+    let mut node = Probe::start(start("node", condition.language, words(node))).await?;
     let patience = Duration::from_millis(u64::from(plan.for_ms)) + PATIENCE;
     let said = tokio::time::timeout(patience, node.said::<SaidByNode>()).await;
     let mut killed = u64::from(!node.end(PATIENCE).await);

@@ -3,6 +3,7 @@
 use crate::args::Usage;
 use crate::compare;
 use crate::environment::fingerprint;
+use crate::report::print;
 use anyhow::Context;
 use hopwatch_folder::replace;
 use hopwatch_html::study_html;
@@ -11,6 +12,7 @@ use hopwatch_lab::executor::Executor;
 use hopwatch_lab::shapes::Shapes;
 use hopwatch_lab::{Raw, SCHEMA, Study};
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -114,11 +116,10 @@ pub(crate) fn finish<S: Study>(folder: &Path, raw: &Raw<S::Plan, S::Run>) -> any
         "figures": made.figures,
     });
     let json = serde_json::to_string_pretty(&json).context("failed to write a report")?;
-    put(folder, "report.json", &format!("{json}\n"))?;
+    put(folder, hopwatch_folder::REPORT, &format!("{json}\n"))?;
     put(folder, "report.md", &markdown)?;
     put(folder, "report.html", &study_html(&made.document))?;
-    // Nobody may be left to read it: the files are what counts.
-    let _gone = std::io::Write::write_all(&mut std::io::stdout(), markdown.as_bytes());
+    print(|out| out.write_all(markdown.as_bytes()))?;
     tell!("report: {}", folder.display());
     Ok(if made.decided && raw.complete { exit::OK } else { exit::UNSTABLE })
 }

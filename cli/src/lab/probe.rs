@@ -3,7 +3,7 @@
 use super::rounds::Running;
 use crate::child::{Child, beside};
 use anyhow::{Context, bail};
-use hopwatch_lab::Skipped;
+use hopwatch_lab::{Language, Skipped};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,6 @@ const START: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The package of the C++ probes.
 const CPP_PACKAGE: &str = "hopwatch_lab_probes";
-
-/// In what a probe is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    Rust,
-    Python,
-    Cpp,
-}
 
 /// One process of a run. Whoever drops it before its end doesn't wait for it, but it is ended in order:
 /// DDS that is killed leaves its shared memory behind.

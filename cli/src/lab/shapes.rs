@@ -63,7 +63,7 @@ use std::io::Write;
 pub(crate) async fn run(args: Shapes) -> anyhow::Result<u8> {
     let mut plan = plan::plan(&args)?;
     plan.run = args.run.as_deref().map(of_run::read).transpose()?;
-    let seed = args.common.seed.unwrap_or_else(rand::random);
+    let seed = args.common.seed();
     if args.only_static {
         let mut raw = begin::<OfShapes>(plan, seed);
         raw.complete = true;

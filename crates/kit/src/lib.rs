@@ -3,6 +3,7 @@
 
 pub mod ament;
 pub mod app;
+mod called;
 pub mod clock;
 pub mod config;
 mod connection;
@@ -15,6 +16,7 @@ pub mod shutdown;
 pub mod timer;
 pub mod tls;
 
+pub use called::{Main, called};
 pub use clock::{Clock, SystemClock};
 pub use service::main;
 pub use shutdown::Shutdown;

@@ -13,7 +13,7 @@ mod text;
 pub use figures::{ConditionFigures, Contrast, Figures, Pace, RunFigures, Wait, WelchFigures};
 
 use crate::OfRun;
-use crate::study::{Raw, Study, StudyReport};
+use crate::study::{Language, Raw, Study, StudyReport};
 use serde::{Deserialize, Serialize};
 
 /// The study.
@@ -41,18 +41,6 @@ pub struct Plan {
     pub of_run: Option<OfRun>,
 }
 
-/// In what a node is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    /// A spin thread and a pool of workers.
-    Rust,
-    /// rclcpp's multi-threaded executor.
-    Cpp,
-    /// rclpy's multi-threaded executor.
-    Python,
-}
-
 /// Where the heavy work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,7 +56,8 @@ pub enum Work {
 /// One node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Condition {
-    /// In what it is written.
+    /// In what it is written: a spin thread and a pool of workers, or the multi-threaded executor of
+    /// rclcpp or rclpy.
     pub language: Language,
     /// Where its heavy work is done.
     pub work: Work,

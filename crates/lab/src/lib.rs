@@ -11,7 +11,8 @@ mod markdown;
 mod of_run;
 pub mod shapes;
 mod study;
+mod words;
 
 pub use document::{Block, Document, Mark, Section, Strip, Strips};
 pub use of_run::{LaneOfRun, OfRun};
-pub use study::{Housekeeping, Raw, SCHEMA, Skipped, Study, StudyReport};
+pub use study::{Housekeeping, Language, Raw, SCHEMA, Skipped, Study, StudyReport};

@@ -9,6 +9,18 @@ use std::collections::BTreeMap;
 /// The schema of study.json and of a study's report.json.
 pub const SCHEMA: &str = "hopwatch.lab/1";
 
+/// In what a probe is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// Hopwatch's own nodes.
+    Rust,
+    /// rclcpp.
+    Cpp,
+    /// rclpy.
+    Python,
+}
+
 /// A study: a plan, runs of probes, and a report of what they said.
 pub trait Study {
     /// What was to be done.

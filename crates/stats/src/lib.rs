@@ -42,6 +42,6 @@ pub use quantile::{
 };
 pub use runs_needed::{PLANNED_POWER, fewest_runs, runs_needed};
 pub use shares::shares;
-pub use shift::Shift;
+pub use shift::{Shift, median};
 pub use summary::Summary;
 pub use welch::{Moments, Welch};

@@ -96,8 +96,9 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Of sorted values; the mean of the middle two when both are finite, else the lower of them.
-pub(crate) fn median(sorted: &[f64]) -> f64 {
+/// The median of sorted values, of which there must be one; the mean of the middle two when both are
+/// finite, else the lower of them.
+pub fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     let (low, high) = (sorted[(n - 1) / 2], sorted[n / 2]);
     if low.total_cmp(&high).is_eq() { low } else { mean(low, high, low) }

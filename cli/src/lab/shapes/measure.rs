@@ -3,12 +3,12 @@
 use super::args::{Shapes, WayName};
 use crate::args::Usage;
 use crate::domain;
-use crate::lab::probe::{Language, Probe, Start, missing};
+use crate::lab::probe::{Probe, Start, missing};
 use crate::lab::rounds::{Condition, Measured, Running, rounds};
 use anyhow::Context;
 use hopwatch_lab::shapes::values::{Columns, Compared, compare};
 use hopwatch_lab::shapes::{Bench, Measuring, Paced, Plan, Run, Shapes as OfShapes, Taken, Way};
-use hopwatch_lab::{Raw, Skipped};
+use hopwatch_lab::{Language, Raw, Skipped};
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const TOPIC: &str = "/hopwatch_lab_shapes";
 const SUBSCRIBED_MS: u32 = 60_000;
 /// How long a process may take to end by itself when its work is done.
 const ENDING: Duration = Duration::from_secs(15);
-/// The types that Rust's and C++'s probes are built with.
+/// The types that Rust's probe is built with.
 const TYPED: &str = "hopwatch_lab_msgs/msg/Foo";
 
 /// A message, published one way.

@@ -1,7 +1,8 @@
 //! What runs come to: rates, spreads, stalls, and whether more threads change any of it.
 
-use super::{Condition, Language, Plan, Run};
-use hopwatch_stats::{CliffsDelta, Modes, Moments, Welch, permutation_test, quantile};
+use super::{Condition, Plan, Run};
+use crate::Language;
+use hopwatch_stats::{CliffsDelta, Modes, Moments, Welch, median, permutation_test, quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ pub struct ConditionFigures {
     /// Each run.
     pub runs: Vec<RunFigures>,
     /// Mean of the runs' rates.
-    pub rate_hz: Option<f64>,
+    pub rate_hz: f64,
     /// Their standard deviation; `null` of fewer than five runs, and of two modes: then it tells nothing.
     pub rate_sd_hz: Option<f64>,
     /// Two modes of the rates.
@@ -249,13 +250,15 @@ fn of_condition(
     heavy.sort_unstable();
     let moments = Moments::of(&rates);
     let rate_modes = modes_of_rates(&rates);
+    let mut cvs: Vec<f64> = figures.iter().filter_map(|run| run.cv).collect();
+    cvs.sort_by(f64::total_cmp);
     let p99s: Vec<i64> = figures.iter().filter_map(|run| run.p99_ns).collect();
     let mut all = ConditionFigures {
         condition,
         name: condition.name(),
-        cv: median(figures.iter().filter_map(|run| run.cv).collect()),
+        cv: (!cvs.is_empty()).then(|| median(&cvs)),
         runs: figures,
-        rate_hz: moments.map(|m| m.mean).or(Some(lowest)),
+        rate_hz: mean(&rates),
         rate_sd_hz: moments.filter(|m| m.n > FEWEST_RUNS && !rate_modes).map(|m| m.sd),
         rate_modes,
         rate_range_hz: (lowest, highest),
@@ -333,13 +336,6 @@ impl Wait {
         };
         Some(Self { mean_ns: squares / (2.0 * whole), p50_ns: at(0.5), p99_ns: at(0.01) })
     }
-}
-
-/// The median, the middle of the two of an even number; `None` of none.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    Some(f64::midpoint(values[last / 2], values[values.len() / 2]))
 }
 
 fn modes_of_rates(rates: &[f64]) -> bool {

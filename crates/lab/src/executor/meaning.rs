@@ -1,9 +1,9 @@
 //! What the study means for a pipeline.
 
 use super::figures::{ConditionFigures, Figures, Pace};
-use super::{Language, Plan, Run, Work};
+use super::{Plan, Run, Work};
 use crate::study::Raw;
-use crate::{Block, Mark};
+use crate::{Block, Language, Mark};
 use hopwatch_analysis::{duration, maybe};
 
 /// By how much it would move what `hopwatch run` reported, or that it wouldn't.
@@ -69,9 +69,7 @@ fn remedy(figures: &Figures) -> Option<String> {
         .filter(|one| one.pace == Pace::Holds)
         .map(|one| {
             let longest = one.runs.iter().filter_map(|run| run.longest_ns).max();
-            let heavy = one.heavy_p50_ns.unwrap_or(0);
-            #[expect(clippy::cast_precision_loss, reason = "a duration for people")]
-            let heavy = duration(heavy as f64);
+            let heavy = maybe(one.heavy_p50_ns);
             format!("{} (longest interval {}, heavy callback {heavy})", one.name, maybe(longest))
         })
         .collect();

@@ -5,6 +5,7 @@ use super::figures::{
 };
 use super::{Plan, Run, meaning};
 use crate::study::Raw;
+use crate::words::{number, words};
 use crate::{Block, Document, Mark, Section, Strip, Strips};
 use hopwatch_analysis::{duration, maybe};
 use hopwatch_stats::Evidence;
@@ -70,9 +71,8 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
             one.name.clone(),
             one.runs.len().to_string(),
             match (one.rate_hz, one.rate_sd_hz) {
-                (Some(mean), Some(sd)) => format!("{mean:.2} ± {sd:.2}"),
-                (Some(mean), None) => format!("{mean:.2}"),
-                _ => "–".to_owned(),
+                (mean, Some(sd)) => format!("{mean:.2} ± {sd:.2}"),
+                (mean, None) => format!("{mean:.2}"),
             },
             format!("{:.2}–{:.2}", one.rate_range_hz.0, one.rate_range_hz.1),
             one.cv.map_or("–".to_owned(), |cv| format!("{:.1} %", cv * 100.0)),
@@ -126,7 +126,7 @@ fn rates(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
             "the loop after start-up; {} turns a second are wanted",
             number(figures.target_hz)
         ),
-        heads: heads.map(str::to_owned).to_vec(),
+        heads: words(&heads),
         rows: figures.conditions.iter().map(row).collect(),
     });
     blocks.push(Block::Strips(Strips {
@@ -218,7 +218,7 @@ fn stalls(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
     };
     blocks.push(Block::Table {
         caption: "the longest interval of each run".to_owned(),
-        heads: ["node", "in the start-up", "after it"].map(str::to_owned).to_vec(),
+        heads: words(&["node", "in the start-up", "after it"]),
         rows: figures.conditions.iter().map(row).collect(),
     });
     let period = f64::from(raw.plan.period_ms) * 1e6;
@@ -273,7 +273,7 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
     ];
     let mut blocks = vec![Block::Table {
         caption: "who did the work; the loop of Rust counts as a thread".to_owned(),
-        heads: heads.map(str::to_owned).to_vec(),
+        heads: words(&heads),
         rows: figures.conditions.iter().map(row).collect(),
     }];
     blocks.push(Block::Text(format!(
@@ -313,9 +313,4 @@ fn aside(raw: &Raw<Plan, Run>) -> Section {
 #[expect(clippy::cast_precision_loss, reason = "ns of minutes are far below 2^53")]
 fn floats(all: &[i64]) -> Vec<f64> {
     all.iter().map(|ns| *ns as f64).collect()
-}
-
-/// A number without needless digits.
-fn number(value: f64) -> String {
-    if (value - value.round()).abs() < 1e-9 { format!("{value:.0}") } else { format!("{value:.1}") }
 }

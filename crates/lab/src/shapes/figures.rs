@@ -3,7 +3,7 @@
 use super::plan::{Message, Plan, PlanError, Run, STEPS, Step, Steps, Taken, Way};
 use super::statics::Static;
 use crate::study::Raw;
-use hopwatch_stats::{Modes, Shift, permutation_test, quantile};
+use hopwatch_stats::{Modes, Shift, median, permutation_test, quantile};
 use serde::Serialize;
 
 /// Confidence of each end of an interval: 95 % for both.
@@ -188,9 +188,13 @@ impl Measured {
         if let Some(trouble) = &predicted {
             wrong.push(format!("{}: {trouble}", what()));
         }
-        for (name, of) in [("bytes", false), ("messages", true)] {
-            let got = |run: &&Run| if of { run.typed.received } else { run.raw.received };
-            if runs.iter().any(|run| run.paced.sent > 0 && got(run) == 0) {
+        let nothing = |of: fn(&Run) -> &Taken| {
+            runs.iter().any(|run| run.paced.sent > 0 && of(run).received == 0)
+        };
+        for (name, nothing) in
+            [("bytes", nothing(|run| &run.raw)), ("messages", nothing(|run| &run.typed))]
+        {
+            if nothing {
                 wrong.push(format!("{}: a subscriber to {name} got nothing at all", what()));
             }
         }
@@ -281,8 +285,7 @@ impl Spread {
     fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Some(Self { middle: f64::midpoint(low, high), least, most })
+        Some(Self { middle: median(&values), least, most })
     }
 }
 

@@ -5,6 +5,7 @@ use super::plan::{Plan, Run};
 use super::statics::{Proposal, Static};
 use super::text_measured as measured;
 use crate::study::Raw;
+use crate::words::{grouped, number, words};
 use crate::{Block, Document, Mark, Section};
 
 /// The document of the study.
@@ -152,32 +153,4 @@ fn proposal(one: &Static, split: &Proposal) -> Vec<Block> {
 /// A type without its package.
 pub(super) fn short(of: &str) -> &str {
     of.rsplit('/').next().unwrap_or(of)
-}
-
-pub(super) fn words(all: &[&str]) -> Vec<String> {
-    all.iter().map(|word| (*word).to_owned()).collect()
-}
-
-/// 300,000
-pub(super) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A number without digits that say nothing.
-pub(super) fn number(x: f64) -> String {
-    if x.abs() >= 1000.0 {
-        let text = format!("{x:.0}");
-        return text.parse().map_or(text, grouped);
-    }
-    let text = format!("{x:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.to_owned()
 }

@@ -2,8 +2,9 @@
 
 use super::figures::{Contrast, Figures, MARGIN, Measured, Ratio, Spread};
 use super::plan::{Plan, Run, STEPS, Step, Way};
-use super::text::{grouped, number, short, words};
+use super::text::short;
 use crate::study::Raw;
+use crate::words::{grouped, number, words};
 use crate::{Block, Mark, OfRun, Section, Strip, Strips};
 use hopwatch_analysis::duration;
 

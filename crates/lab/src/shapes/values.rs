@@ -70,6 +70,13 @@ impl Columns {
     pub fn leaf(&self, leaf: usize) -> &[u64] {
         self.0.get(leaf).map_or(&[], Vec::as_slice)
     }
+
+    /// A leaf's values in one place of a part: the one at the index, or of several the first `count`.
+    fn of_part(&self, leaf: usize, part: &Part, index: usize, count: usize) -> &[u64] {
+        let column = self.leaf(leaf);
+        if part.times == Times::One { column.get(index..=index) } else { column.get(..count) }
+            .unwrap_or(&[])
+    }
 }
 
 fn fill(parts: &[Part], around: u64, columns: &mut [Vec<u64>]) {
@@ -129,11 +136,7 @@ impl Writer<'_> {
             self.length(length);
         }
         let columns = self.columns;
-        let of_leaf = |leaf: usize| {
-            let column = columns.leaf(leaf);
-            if part.times == Times::One { column.get(index..=index) } else { column.get(..count) }
-                .unwrap_or(&[])
-        };
+        let of_leaf = |leaf| columns.of_part(leaf, part, index, count);
         match &part.of {
             Of::Structure(_, parts) if part.times == Times::One => self.structure(parts, index),
             Of::Structure(_, parts) => {
@@ -246,11 +249,7 @@ impl Looker<'_> {
             count = count.min(told);
         }
         let columns = self.columns;
-        let of_leaf = |leaf: usize| {
-            let column = columns.leaf(leaf);
-            if part.times == Times::One { column.get(index..=index) } else { column.get(..count) }
-                .unwrap_or(&[])
-        };
+        let of_leaf = |leaf| columns.of_part(leaf, part, index, count);
         match &part.of {
             Of::Structure(_, parts) if part.times == Times::One => self.structure(parts, index)?,
             Of::Structure(_, parts) => {
