@@ -66,10 +66,11 @@ Examples:
   hopwatch lab shapes                            arrays of structures against primitive arrays
   hopwatch lab shapes --static --type sensor_msgs/msg/PointCloud2 --length data=1000
   hopwatch lab executor                          a 100 Hz loop beside a heavy callback
+  hopwatch lab handover                          moved, shared, copied, DDS, shared memory, iceoryx2
 
 Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
 
-See also: docs/lab/shapes.md, docs/lab/executor.md";
+See also: docs/lab/shapes.md, docs/lab/executor.md, docs/lab/handover.md";
 
 /// Of `lab shapes`.
 pub(crate) const LAB_SHAPES: &str = "\
@@ -101,6 +102,21 @@ Units: <TIME> is written with a unit (6s, 1m); <HZ> scans a second.
 Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
 
 See also: docs/lab/executor.md (what the figures mean)";
+
+/// Of `lab handover`.
+pub(crate) const LAB_HANDOVER: &str = "\
+Examples:
+  hopwatch lab handover                               some minutes: a message of 6 MB
+  hopwatch lab handover --full --out out/handover     more consumers, messages and rounds: half an hour
+  hopwatch lab handover --only shared,dds-shared-memory,iceoryx2 --consumers 1,2 --rounds 6
+  hopwatch lab handover --size 100000 --rate 100      messages of yours
+  hopwatch lab handover --run out/minute              beside the figures of a run
+
+Units: <BYTES> of a message, without what a middleware adds; <HZ> messages a second.
+
+Exit codes: 0 decided, 2 usage or configuration, 3 inconclusive or stopped, 4 failed
+
+See also: docs/lab/handover.md (what the figures mean)";
 
 /// Of `report`.
 pub(crate) const REPORT: &str = "\
@@ -232,6 +248,7 @@ mod tests {
             super::LAB,
             super::LAB_SHAPES,
             super::LAB_EXECUTOR,
+            super::LAB_HANDOVER,
             super::REPORT,
             super::RESPOND,
             super::DOCTOR,

@@ -6,8 +6,10 @@
 mod args;
 mod executor;
 mod files;
+mod handover;
 mod housekeeping;
 mod of_run;
+mod place;
 mod probe;
 mod rounds;
 mod shapes;
@@ -20,5 +22,6 @@ pub(crate) async fn lab(lab: Lab) -> anyhow::Result<u8> {
     match lab {
         Lab::Shapes(args) => shapes::run(*args).await,
         Lab::Executor(args) => executor::run(*args).await,
+        Lab::Handover(args) => handover::run(*args).await,
     }
 }

@@ -75,7 +75,7 @@ build_programs() {
     key=$(programs_key)
     enter_env
     cd "$root"
-    cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-ros -p hopwatch-many-pages
+    cargo build --release --locked --bins -p hopwatch-cli -p hopwatch-ros
     # One program under several names: cli/src/called.rs, ros/programs. Optimising whole programs takes
     # longest.
     for name in ai-mock broadcaster collector web-ui; do

@@ -192,6 +192,12 @@ section_cpp() {
     "$target/release/hopwatch" lab executor --only cpp --threads 2 --rounds 1 --for 2s --heavy 100000 \
         --out "$out/executor" || code=$?
     grep -q '"heavy_ns":\[[0-9]' "$out/executor/study.json"
+    [[ $code -eq 0 || $code -eq 3 ]]
+    code=0
+    "$target/release/hopwatch" lab handover --only cpp --consumers 1,2 --rounds 1 --messages 10 \
+        --out "$out/handover" || code=$?
+    grep -q '"latency_ns":\[[0-9]' "$out/handover/study.json"
+    grep -q '"wrong": \[\]' "$out/handover/report.json"
     rm -r "$out"
     [[ $code -eq 0 || $code -eq 3 ]]
 }

@@ -13,6 +13,11 @@ use super::clean::Cleaned;
 use super::finding::Finding;
 use super::look::{Facts, Looked};
 
+/// How shared memory is left out. rmw_fastrtps puts transports of its own in place when discovery is to
+/// stay on this host, shared memory among them, and passes over what was asked for.
+const BY_UDP: &str = "FASTDDS_BUILTIN_TRANSPORTS=UDPv4 and ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET (LOCALHOST \
+                      overrules it)";
+
 /// All findings, in the order in which they are told.
 pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
     let seen = facts.topics.first().map(|(_, looked)| looked);
@@ -39,7 +44,7 @@ pub(crate) fn judge(facts: &Facts, cleaned: Option<&Cleaned>) -> Vec<Finding> {
 /// Whether messages go another way: by order, or since the middleware isn't Fast DDS.
 fn uses_no_shared_memory(facts: &Facts, seen: Option<&Looked>) -> bool {
     let set = facts.ros.transports.as_deref().unwrap_or_default();
-    let by_order = set.starts_with("UDP");
+    let by_order = set.starts_with("UDP") && !facts.ros.is_localhost();
     let is_other = |middleware: &str| !middleware.starts_with("rmw_fastrtps");
     let of_another = match seen {
         Some(Looked::Seen(look)) if !look.middleware.is_empty() => is_other(&look.middleware),
@@ -98,6 +103,9 @@ pub(crate) mod tests {
         assert!(!of(None, "rmw_fastrtps_cpp"));
         assert!(!of(Some("LARGE_DATA"), "rmw_fastrtps_dynamic_cpp"));
         assert!(of(Some("UDPv4"), "rmw_fastrtps_cpp"));
+        let mut overruled = facts(Some("UDPv4"), "rmw_fastrtps_cpp");
+        overruled.ros.range = Some("LOCALHOST".to_owned());
+        assert!(!uses_no_shared_memory(&overruled, Some(&Looked::NotBuilt)));
         assert!(of(None, "rmw_cyclonedds_cpp"));
         assert!(!of(None, ""));
         let mut unseen = facts(None, "");

@@ -1,6 +1,7 @@
 //! The command line of `hopwatch lab`.
 
 use super::executor::Executor;
+use super::handover::Handover;
 use super::shapes::Shapes;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ pub(crate) enum Lab {
     Shapes(Box<Shapes>),
     /// A 100 Hz loop beside a heavy callback: Rust, Python, C++, few threads and many
     Executor(Box<Executor>),
+    /// A large message to consumers on one host: moved, shared, copied, DDS, shared memory, iceoryx2
+    Handover(Box<Handover>),
 }
 
 /// What all studies take.

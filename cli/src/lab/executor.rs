@@ -34,7 +34,7 @@
 use super::args::Common;
 use super::files::{begin, finish, folder};
 use super::of_run;
-use super::probe::{Probe, Start, missing};
+use super::probe::{Probe, Start, missing, slug};
 use super::rounds::{Measured, Running, rounds};
 use crate::args::Usage;
 use crate::help;
@@ -219,7 +219,7 @@ async fn one(
         ("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), "LOCALHOST".to_owned()),
     ];
     let start = |name: &str, language: Language, args: Vec<String>| Start {
-        name: format!("{round:02}-{}-{name}", slug(condition)),
+        name: format!("{round:02}-{}-{name}", slug(&condition.name())),
         language,
         probe: "executor",
         script: include_str!("../../../lab/python/executor.py"),
@@ -227,6 +227,7 @@ async fn one(
         environment: environment.clone(),
         folder,
         running,
+        place: None,
     };
     let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let laser_ms = plan.for_ms + LASER_LONGER_MS;
@@ -254,17 +255,6 @@ async fn one(
     };
     let run = Run { round, condition, node: said?.node, scans: scans?.scans.published };
     Ok(Measured { run, killed })
-}
-
-/// A name for files.
-fn slug(condition: Condition) -> String {
-    condition
-        .name()
-        .to_lowercase()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
 }
 
 #[cfg(test)]
@@ -313,7 +303,7 @@ mod tests {
             names,
             ["Rust, 2 threads", "Rust, 8 threads", "rclpy, work in NumPy, 2 threads"]
         );
-        assert_eq!(slug(some.conditions[2]), "rclpy-work-in-numpy-2-threads");
+        assert_eq!(slug(&some.conditions[2].name()), "rclpy-work-in-numpy-2-threads");
     }
 
     #[test]

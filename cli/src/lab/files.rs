@@ -9,6 +9,7 @@ use hopwatch_folder::replace;
 use hopwatch_html::study_html;
 use hopwatch_kit::service::exit;
 use hopwatch_lab::executor::Executor;
+use hopwatch_lab::handover::Handover;
 use hopwatch_lab::shapes::Shapes;
 use hopwatch_lab::{Raw, SCHEMA, Study};
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ pub(crate) fn report(folder: &Path) -> anyhow::Result<u8> {
     match name.as_deref() {
         Some(Shapes::NAME) => again::<Shapes>(folder, &path, &text),
         Some(Executor::NAME) => again::<Executor>(folder, &path, &text),
+        Some(Handover::NAME) => again::<Handover>(folder, &path, &text),
         _ => {
             Err(Usage(format!("{} is of no study that this version knows", path.display())).into())
         }

@@ -1,5 +1,6 @@
 //! Processes that measure: of Rust, of Python with rclpy, of C++ with rclcpp.
 
+use super::place::Place;
 use super::rounds::Running;
 use crate::child::{Child, beside};
 use anyhow::{Context, bail};
@@ -54,6 +55,14 @@ pub(crate) struct Start<'a> {
     pub(crate) folder: &'a Path,
     /// Who is asked to end when the study is.
     pub(crate) running: &'a Running,
+    /// Where it is to be; none: on this host as it is.
+    pub(crate) place: Option<&'a Place>,
+}
+
+impl Start<'_> {
+    fn command(&self, program: &Path) -> Command {
+        self.place.map_or_else(|| Command::new(program), |place| place.enter(program))
+    }
 }
 
 impl Probe {
@@ -62,18 +71,18 @@ impl Probe {
         anyhow::ensure!(!start.running.is_over(), "{} isn't started any more", start.name);
         let mut command = match start.language {
             Language::Rust => {
-                let mut command = Command::new(beside("hopwatch-lab-probe")?);
+                let mut command = start.command(&beside("hopwatch-lab-probe")?);
                 command.arg(start.probe);
                 command
             }
             Language::Python => {
                 let script = script(start.folder, start.probe, start.script)?;
-                let mut command = Command::new(python());
+                let mut command = start.command(&python());
                 // Compiled files would be left in the study's folder.
                 command.arg("-B").arg(script);
                 command
             }
-            Language::Cpp => Command::new(cpp_program(start.probe)?),
+            Language::Cpp => start.command(&cpp_program(start.probe)?),
         };
         command.args(&start.args).envs(start.environment);
         let log = start.folder.join("logs").join(format!("{}.log", start.name));
@@ -118,6 +127,15 @@ impl Probe {
             child.interrupt();
         }
     }
+}
+
+/// A condition's name as a part of a file's.
+pub(crate) fn slug(name: &str) -> String {
+    name.to_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 /// The Python of the ROS environment.

@@ -111,6 +111,8 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
         .flat_map(|(round, number)| round.into_iter().map(move |at| (number, at)))
         .filter_map(|(number, at)| Some((number, conditions.get(at)?)))
         .collect();
+    // What others left is no run's.
+    raw.housekeeping.push(after("before the first run", 0));
     let mut progress = Progress::new(turns.iter().map(|(_, one)| one.expected()).collect());
     for (round, condition) in turns {
         let name = format!("round {round}, {}", condition.name());

@@ -23,7 +23,7 @@ mod static_tests;
 mod tests;
 
 pub use count::{Costly, Counts};
-pub use figures::{Contrast, Cost, Figures, Measured, Ratio};
+pub use figures::{Contrast, Cost, Figures, Measured};
 pub use plan::{
     Bench, Measuring, Message, Paced, Plan, PlanError, Run, STEPS, Step, Steps, Taken, Way,
 };

@@ -82,6 +82,14 @@ pub enum TapError {
         /// How many bytes were given.
         bytes: usize,
     },
+    /// The middleware lends no message.
+    #[error("failed to {what}: {why}")]
+    NoLoan {
+        /// What was attempted.
+        what: String,
+        /// Why it could not be had.
+        why: String,
+    },
     /// The operating system gave no thread.
     #[error("failed to start the tap's thread")]
     Thread(#[source] std::io::Error),

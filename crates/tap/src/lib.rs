@@ -11,7 +11,8 @@
 //! message. There is no queue between the DDS reader and the sink, so nothing can be lost
 //! between them: what is missing was lost before, in the reader's history or on the wire.
 //!
-//! [`Writer`] is the way out, for what measures: serialized bytes, published as they are.
+//! [`Writer`] is the way out, for what measures: serialized bytes, published as they are. An [`Inbox`]
+//! is a subscription without a thread, also for messages that the middleware lends ([`Loan`], [`Lent`]).
 //!
 //! Architecture invariant: this is the only crate of Hopwatch with unsafe code. All rcl entities
 //! of a tap are made, used and finalised on its own thread; other threads only ever trigger its
@@ -22,6 +23,8 @@ mod entity;
 mod error;
 mod event;
 mod graph;
+mod inbox;
+mod loan;
 mod qos;
 mod reader;
 mod tap;
@@ -34,6 +37,8 @@ pub use error::TapError;
 pub use event::{Taken, TapEvent};
 pub use graph::{Elsewhere, EndpointInfo, Picture};
 pub use hopwatch_clocksync::WallBracket;
+pub use inbox::{Inbox, InboxConfig};
+pub use loan::{Lent, Loan};
 pub use qos::{Durability, Liveliness, Period, Policy, Qos, Reliability, misfit, misfits};
 pub use tap::{Graph, Subscription, Tap, TapConfig};
 pub use type_support::TypeSupport;

@@ -1,18 +1,19 @@
 //! Publishing serialized messages as they are.
 
 use crate::entity::{Context, Fixed, Node};
-use crate::error::{TapError, c_string, check, report, text};
+use crate::error::{TapError, c_string, check, code, forget, report, text};
 use crate::qos::Qos;
 use crate::type_support::TypeSupport;
 use r2r_rcl::{
-    rcl_get_zero_initialized_publisher, rcl_publish_serialized_message, rcl_publisher_fini,
-    rcl_publisher_get_default_options, rcl_publisher_get_subscription_count,
-    rcl_publisher_get_topic_name, rcl_publisher_init, rcl_publisher_t, rcl_serialized_message_t,
-    rcutils_get_default_allocator,
+    RCL_RET_TIMEOUT, rcl_get_zero_initialized_publisher, rcl_publish_serialized_message,
+    rcl_publisher_fini, rcl_publisher_get_default_options, rcl_publisher_get_subscription_count,
+    rcl_publisher_get_topic_name, rcl_publisher_init, rcl_publisher_t,
+    rcl_publisher_wait_for_all_acked, rcl_serialized_message_t, rcutils_get_default_allocator,
 };
 use std::fmt;
 use std::ptr;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// What a writer is to publish, and where.
 #[derive(Clone, Debug)]
@@ -37,6 +38,7 @@ pub struct WriterConfig {
 pub struct Writer {
     publisher: Handle,
     topic: String,
+    of: TypeSupport,
 }
 
 struct Handle {
@@ -85,7 +87,8 @@ impl Writer {
         let publisher = Handle { raw, node };
         // SAFETY: the publisher is valid; the name lives as long as it does and is copied.
         let topic = unsafe { text(rcl_publisher_get_topic_name(publisher.raw.ptr())) };
-        Ok(Self { publisher, topic: topic.unwrap_or_else(|| config.topic.clone()) })
+        let topic = topic.unwrap_or_else(|| config.topic.clone());
+        Ok(Self { publisher, topic, of: config.type_support.clone() })
     }
 
     /// Publishes a serialized message: the 4-byte encapsulation header, then CDR. It is not looked
@@ -128,6 +131,31 @@ impl Writer {
         };
         check(ret, || format!("count the matched subscriptions of {}", self.topic))?;
         Ok(matched)
+    }
+
+    /// Waits until all RELIABLE subscriptions have what was published; false: not within that time.
+    ///
+    /// # Errors
+    /// When ROS 2 fails.
+    pub fn wait_for_acknowledgements(&self, within: Duration) -> Result<bool, TapError> {
+        let within_ns = i64::try_from(within.as_nanos()).unwrap_or(i64::MAX);
+        // SAFETY: the publisher is valid.
+        let ret = unsafe { rcl_publisher_wait_for_all_acked(self.ptr(), within_ns) };
+        if ret == code(RCL_RET_TIMEOUT) {
+            forget();
+            return Ok(false);
+        }
+        check(ret, || format!("wait for the acknowledgements of {}", self.topic))?;
+        Ok(true)
+    }
+
+    pub(crate) fn ptr(&self) -> *const rcl_publisher_t {
+        self.publisher.raw.ptr()
+    }
+
+    /// The message type.
+    pub(crate) fn of(&self) -> &TypeSupport {
+        &self.of
     }
 
     /// The topic's full name.

@@ -5,6 +5,7 @@
 
 mod ending;
 pub mod executor;
+pub mod handover;
 mod say;
 pub mod shapes;
 
@@ -22,6 +23,8 @@ pub enum Study {
     Shapes(shapes::Shapes),
     /// A fast loop beside a heavy callback
     Executor(executor::Executor),
+    /// A large message from a producer to consumers on one host
+    Handover(handover::Handover),
 }
 
 /// The program's name.
@@ -40,6 +43,7 @@ pub fn main() -> ExitCode {
     let done: anyhow::Result<()> = match Cli::parse().study {
         Study::Shapes(args) => shapes::run(&args),
         Study::Executor(args) => executor::run(&args),
+        Study::Handover(args) => handover::run(&args),
     };
     match done {
         Ok(()) => ExitCode::from(exit::OK),

@@ -27,8 +27,8 @@ pub(crate) fn judge(memory: &Memory, without: bool, cleaned: Option<&Cleaned>) -
             .problem("usable", what)
             .why("Fast DDS hands messages of one host over by it")
             .todo(format!(
-                "mount a tmpfs on {FOLDER} (of a container: --shm-size=256m), or set \
-                 FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides"
+                "mount a tmpfs on {FOLDER} (of a container: --shm-size=256m), or, on both sides, {}",
+                super::BY_UDP
             ));
         return vec![finding];
     }
@@ -54,7 +54,7 @@ fn usable(memory: &Memory) -> Finding {
         return MEMORY
             .problem(NAME, format!("{FOLDER} can't be written by user {own_user}"))
             .why("no participant of this user can have shared memory")
-            .todo(format!("chmod 1777 {FOLDER}, or set FASTDDS_BUILTIN_TRANSPORTS=UDPv4"));
+            .todo(format!("chmod 1777 {FOLDER}, or {}", super::BY_UDP));
     }
     let todo = "enlarge it (mount -o remount,size=512m /dev/shm; of a container: --shm-size=512m), or \
                 remove what is left over (below)";
@@ -87,7 +87,10 @@ fn private(memory: &Memory, without: bool) -> Option<Finding> {
                 "a robot on the host's network and with the host's shared memory is matched from \
                  here, and nothing of it arrives",
             )
-            .todo("start the container with --ipc=host, or set FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides")
+            .todo(format!(
+                "start the container with --ipc=host, or, on both sides, {}",
+                super::BY_UDP
+            ))
     })
 }
 
@@ -123,10 +126,11 @@ fn others(memory: &Memory, without: bool) -> Option<Finding> {
         MEMORY
             .warning("other_users", what)
             .why("if one of them is the robot: it is matched, and nothing of it arrives")
-            .todo(
-                "run gateway and robots as one user (docker run --user …), or set \
-                 FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides; --topic /T tells whether it matters",
-            )
+            .todo(format!(
+                "run gateway and robots as one user (docker run --user …), or, on both sides, {}; --topic \
+                 /T tells whether it matters",
+                super::BY_UDP
+            ))
     })
 }
 

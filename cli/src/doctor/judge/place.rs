@@ -45,7 +45,7 @@ fn sharing(place: &Place, without: bool, inside: bool) -> Option<Finding> {
                     "Fast DDS takes whoever has the same network for the same host and uses shared \
                      memory, which isn't shared: matched, and nothing arrives",
                 )
-                .todo(format!("{compose}; or FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides")),
+                .todo(format!("{compose}; or, on both sides, {}", super::BY_UDP)),
         ),
         (Some(true), Some(false)) => Some(
             PLACE.note(NAME, "the host's network, an IPC namespace of its own, no shared memory"),

@@ -190,6 +190,16 @@ fn transports(ros: &Ros) -> Option<Finding> {
     let set = ros.transports.as_deref()?;
     let what = format!("FASTDDS_BUILTIN_TRANSPORTS={set}");
     let kind = set.split('?').next().unwrap_or(set);
+    if ros.is_localhost() && kind != "DEFAULT" {
+        return Some(
+            ROS.warning(NAME, format!("{what} has no effect here"))
+                .why(
+                    "discovery is to stay on this host (LOCALHOST), and rmw_fastrtps then puts UDP and \
+                     shared memory in place, whatever is set here or in XML profiles",
+                )
+                .todo(format!("unset it, or {}", super::BY_UDP)),
+        );
+    }
     Some(match kind {
         "SHM" => ROS
             .warning(NAME, format!("{what}: shared memory only"))
@@ -364,6 +374,18 @@ mod tests {
             assert_eq!(found.severity, expected, "{set}");
         }
         assert_eq!(transports(&sound()), None);
+        // Seen with rmw_fastrtps 8.4.3: segments of shared memory are made, and carry the messages.
+        for (range, localhost_only) in [(Some("LOCALHOST"), None), (None, Some("1"))] {
+            let ros = Ros {
+                transports: Some("UDPv4".into()),
+                range: range.map(str::to_owned),
+                localhost_only: localhost_only.map(str::to_owned),
+                ..sound()
+            };
+            let found = transports(&ros).unwrap();
+            assert_eq!(found.severity, Severity::Warning);
+            assert!(found.what.contains("has no effect"), "{}", found.what);
+        }
     }
 
     #[test]

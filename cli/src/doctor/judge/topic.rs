@@ -240,12 +240,13 @@ fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, memory: &Me
         } else {
             format!("seen from here: {}", evidence.join("; "))
         };
-        return TOPIC.warning("matched_no_samples", what).why(seen).todo(
+        return TOPIC.warning("matched_no_samples", what).why(seen).todo(format!(
             "if it does publish: a container without --ipc=host on one side has another shared \
-             memory, which can't be seen from here: set FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both \
-             sides, or --ipc=host; else look for a firewall or network namespace that lets discovery \
-             through and not data (UDP from 7410 + 250 × domain)",
-        );
+             memory, which can't be seen from here: --ipc=host, or, on both sides, {}; else look for a \
+             firewall or network namespace that lets discovery through and not data (UDP from 7410 + 250 \
+             × domain)",
+            super::BY_UDP
+        ));
     }
     TOPIC
         .problem("matched_no_samples", what)
@@ -255,10 +256,10 @@ fn silent(topic: &LookedAt, mute: &[&LookPublisher], fitting: usize, memory: &Me
             evidence.join("; ")
         ))
         .todo(format!(
-            "run gateway and robot as one user: {}; or, on both sides, set \
-             FASTDDS_BUILTIN_TRANSPORTS=UDPv4; containers that are to share memory also need \
-             --ipc=host on both sides",
-            as_one(memory)
+            "run gateway and robot as one user: {}; or, on both sides, {}; \
+             containers that are to share memory also need --ipc=host on both sides",
+            as_one(memory),
+            super::BY_UDP
         ))
 }
 

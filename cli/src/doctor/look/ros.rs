@@ -48,6 +48,11 @@ const BY_ITSELF: [&str; 2] = ["DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_
 const BY_VARIABLE: [&str; 2] = ["FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"];
 
 impl Ros {
+    /// Whether discovery is to stay on this host.
+    pub(crate) fn is_localhost(&self) -> bool {
+        self.localhost_only.as_deref() == Some("1") || self.range.as_deref() == Some("LOCALHOST")
+    }
+
     /// From an environment.
     pub(crate) fn look(variable: impl Fn(&str) -> Option<String>, domain: Option<u8>) -> Self {
         let of = |name: &str| variable(name).filter(|value| !value.is_empty());

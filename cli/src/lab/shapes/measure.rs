@@ -237,6 +237,7 @@ impl One<'_> {
             environment: environment.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             folder: self.folder,
             running: self.running,
+            place: None,
         };
         Probe::start(start).await
     }

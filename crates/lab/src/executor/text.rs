@@ -4,6 +4,7 @@ use super::figures::{
     ConditionFigures, Contrast, FEWEST_RUNS, Figures, Pace, RunFigures, intervals,
 };
 use super::{Plan, Run, meaning};
+use crate::aside::aside;
 use crate::study::Raw;
 use crate::words::{number, words};
 use crate::{Block, Document, Mark, Section, Strip, Strips};
@@ -284,30 +285,6 @@ fn work(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         duration(1e9 / f64::from(raw.plan.scans_hz))
     )));
     Section { heading: "Who did the work".to_owned(), blocks }
-}
-
-fn aside(raw: &Raw<Plan, Run>) -> Section {
-    let mut blocks: Vec<Block> = raw
-        .skipped
-        .iter()
-        .map(|skipped| Block::Claim(Mark::Beware, format!("{}: {}.", skipped.what, skipped.why)))
-        .collect();
-    if !raw.complete {
-        let text = "The study was stopped before all of its runs were done.";
-        blocks.push(Block::Claim(Mark::Beware, text.to_owned()));
-    }
-    let killed: u64 = raw.housekeeping.iter().map(|run| run.killed).sum();
-    let most = |pick: fn(&crate::Housekeeping) -> u64| {
-        raw.housekeeping.iter().map(pick).max().unwrap_or(0)
-    };
-    blocks.push(Block::Text(format!(
-        "After each run the files of Fast DDS in /dev/shm were counted: at most {}, of which {} were \
-         nobody's any more. Processes that had to be killed: {killed}. Seed {}.",
-        most(|run| run.segments),
-        most(|run| run.orphans),
-        raw.seed
-    )));
-    Section { heading: "Beside".to_owned(), blocks }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "ns of minutes are far below 2^53")]

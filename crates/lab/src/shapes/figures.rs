@@ -2,12 +2,11 @@
 
 use super::plan::{Message, Plan, PlanError, Run, STEPS, Step, Steps, Taken, Way};
 use super::statics::Static;
+use crate::ratio::{Ratio, Spread, at, count, float, middle};
 use crate::study::Raw;
-use hopwatch_stats::{Modes, Shift, median, permutation_test, quantile};
+use hopwatch_stats::Modes;
 use serde::Serialize;
 
-/// Confidence of each end of an interval: 95 % for both.
-const ONE_SIDED: f64 = 0.975;
 /// Differences within this ratio are of no importance.
 pub(super) const MARGIN: f64 = 1.25;
 /// Two modes are looked for in so many values.
@@ -77,17 +76,6 @@ pub struct Cost {
     pub p90_ns: Spread,
 }
 
-/// Of several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// The middle one.
-    pub middle: f64,
-    /// The smallest.
-    pub least: f64,
-    /// The largest.
-    pub most: f64,
-}
-
 /// What came to a subscriber.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Delivery {
@@ -110,19 +98,6 @@ pub struct Contrast {
     pub split: String,
     /// How many times as much the array costs.
     pub ratios: Steps<Ratio>,
-}
-
-/// How many times as much one costs as the other, of the runs' medians.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ratio {
-    /// The Hodges-Lehmann estimate of the ratio.
-    pub times: f64,
-    /// At least this, with 97.5 %; none: too few runs.
-    pub at_least: Option<f64>,
-    /// At most this, with 97.5 %.
-    pub at_most: Option<f64>,
-    /// Exact permutation test of no difference.
-    pub p: Option<f64>,
 }
 
 impl Figures {
@@ -281,14 +256,6 @@ impl Cost {
     }
 }
 
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        Some(Self { middle: median(&values), least, most })
-    }
-}
-
 impl Delivery {
     fn of(runs: &[&Run], of: impl Fn(&Run) -> &Taken) -> Self {
         let share = |run: &&Run| {
@@ -328,40 +295,4 @@ impl Contrast {
             ratios,
         })
     }
-}
-
-impl Ratio {
-    /// Of two sets of positive values; none when one of them is empty. On logarithms a ratio is a
-    /// shift.
-    fn of(a: &[f64], b: &[f64], seed: u64) -> Option<Self> {
-        let logs = |values: &[f64]| values.iter().map(|x| x.ln()).collect::<Vec<_>>();
-        let (a, b) = (logs(a), logs(b));
-        let shift = Shift::unpaired(&a, &b, ONE_SIDED, ONE_SIDED)?;
-        Some(Self {
-            times: shift.estimate?.exp(),
-            at_least: shift.lower.map(f64::exp),
-            at_most: shift.upper.map(f64::exp),
-            p: permutation_test(&a, &b, seed).map(|test| test.p),
-        })
-    }
-}
-
-fn at(samples: &[i64], thousandths: u32) -> Option<f64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable();
-    quantile(&sorted, thousandths).map(float)
-}
-
-fn middle(samples: &[i64]) -> Option<f64> {
-    at(samples, 500)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "durations of runs are far below 2^53 ns")]
-fn float(ns: i64) -> f64 {
-    ns as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2^53")]
-fn count(n: u64) -> f64 {
-    n as f64
 }

@@ -1,8 +1,10 @@
 //! What the study has to say of what was measured.
 
-use super::figures::{Contrast, Figures, MARGIN, Measured, Ratio, Spread};
+use super::figures::{Contrast, Figures, MARGIN, Measured};
 use super::plan::{Plan, Run, STEPS, Step, Way};
 use super::text::short;
+use crate::aside::aside;
+use crate::ratio::{Spread, times};
 use crate::study::Raw;
 use crate::words::{grouped, number, words};
 use crate::{Block, Mark, OfRun, Section, Strip, Strips};
@@ -38,13 +40,7 @@ pub(super) fn lead(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<String> {
 
 pub(super) fn sections(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Section> {
     let mut all = vec![contrasts(figures), steps(figures), paced(raw, figures), checks(figures)];
-    if !raw.skipped.is_empty() {
-        let blocks = raw.skipped.iter().map(|skipped| {
-            Block::Text(format!("{}: not measured: {}.", skipped.what, skipped.why))
-        });
-        all.push(Section { heading: "Not measured".to_owned(), blocks: blocks.collect() });
-    }
-    all.push(leftovers(raw));
+    all.push(aside(raw));
     all
 }
 
@@ -280,19 +276,6 @@ fn checks(figures: &Figures) -> Section {
     Section { heading: "Checks".to_owned(), blocks }
 }
 
-fn leftovers(raw: &Raw<Plan, Run>) -> Section {
-    let killed: u64 = raw.housekeeping.iter().map(|after| after.killed).sum();
-    let orphans = |after: Option<&crate::Housekeeping>| after.map_or(0, |after| after.orphans);
-    let text = format!(
-        "{} runs. {killed} processes had to be killed. Orphaned files of Fast DDS in /dev/shm: {} \
-         after the first run, {} after the last.",
-        raw.runs.len(),
-        orphans(raw.housekeeping.first()),
-        orphans(raw.housekeeping.last())
-    );
-    Section { heading: "Left behind".to_owned(), blocks: vec![Block::Text(text)] }
-}
-
 /// What it means for a pipeline.
 pub(super) fn pipeline(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
     let mut blocks = vec![Block::Text(
@@ -403,22 +386,6 @@ fn beside(run: &OfRun, raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Block> {
 
 fn signed(ns: f64) -> String {
     if ns < 0.0 { format!("−{}", duration(-ns)) } else { format!("+{}", duration(ns)) }
-}
-
-fn times(ratio: &Ratio) -> String {
-    let end = |bound: Option<f64>| bound.map_or("?".to_owned(), digits);
-    format!("{} times [{}, {}]", digits(ratio.times), end(ratio.at_least), end(ratio.at_most))
-}
-
-/// Three digits that say something.
-fn digits(x: f64) -> String {
-    if x >= 100.0 {
-        format!("{x:.0}")
-    } else if x >= 10.0 {
-        format!("{x:.1}")
-    } else {
-        format!("{x:.2}")
-    }
 }
 
 fn rounded(x: f64) -> f64 {

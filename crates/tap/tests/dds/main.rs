@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod ending;
+mod lending;
 mod looking;
 mod peer;
 mod refusal;

@@ -85,7 +85,8 @@ pub(super) fn matched_no_samples(
         "{topic}: matched, and nothing came within {waited}{count}: {names}.{found} Likely causes, \
          in this order: shared memory that isn't shared, with another user or a container (ls -l \
          /dev/shm/fastrtps_* on both sides; run both as one user, containers with --ipc=host, or \
-         set FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides); a full /dev/shm (df /dev/shm); a \
+         set FASTDDS_BUILTIN_TRANSPORTS=UDPv4 on both sides, which takes \
+         ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET); a full /dev/shm (df /dev/shm); a \
          firewall or network namespace that lets discovery through and not data (UDP ports from \
          7410 + 250 × domain){idle}"
     )
