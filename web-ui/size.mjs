@@ -1,9 +1,13 @@
 // Keeps the page small: all its JavaScript, gzipped, stays below the budget.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const BUDGET_BYTES = 120_000;
 const folder = new URL("dist/assets/", import.meta.url);
+if (!existsSync(folder)) {
+  console.error("there is no page yet: npm run build");
+  process.exit(1);
+}
 const sizes = readdirSync(folder).map((name) => ({
   name,
   bytes: gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length,

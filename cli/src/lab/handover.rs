@@ -231,6 +231,8 @@ impl One<'_> {
         let own = [
             ("ROS_DOMAIN_ID".to_owned(), domain.to_owned()),
             ("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), range.to_owned()),
+            // It would overrule the range.
+            ("ROS_LOCALHOST_ONLY".to_owned(), "0".to_owned()),
         ];
         let language = if watcher { Language::Rust } else { condition.language };
         Probe::start(Start {

@@ -28,12 +28,9 @@ pub(crate) fn aside<P, R>(raw: &Raw<P, R>) -> Section {
         raw.seed
     )));
     if !raw.environment.is_empty() {
-        let rows = raw.environment.iter().map(|(key, value)| vec![key.clone(), value.clone()]);
-        blocks.push(Block::Table {
-            caption: "where it was measured".to_owned(),
-            heads: crate::words::words(&["what", "value"]),
-            rows: rows.collect(),
-        });
+        blocks.push(Block::Text("Where it was measured:".to_owned()));
+        let lines = raw.environment.iter().map(|(key, value)| format!("{key}: {value}"));
+        blocks.push(Block::Code(lines.collect::<Vec<_>>().join("\n")));
     }
     Section { heading: "Beside".to_owned(), blocks }
 }

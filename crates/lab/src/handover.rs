@@ -41,6 +41,8 @@ pub struct Plan {
     pub rate_hz: f64,
     /// How long a slow consumer takes over each message, where they come in a burst, in ms.
     pub slow_ms: u32,
+    /// Whether its processes are in a network namespace of the study's own.
+    pub apart: bool,
     /// A run of the pipeline to lay it beside.
     pub of_run: Option<OfRun>,
 }

@@ -107,6 +107,7 @@ pub(super) fn plan(
         messages,
         rate_hz: f64::from(args.rate),
         slow_ms: SLOW_MS,
+        apart: no_namespace.is_none(),
         of_run: args.run.as_deref().map(of_run::read).transpose()?,
     };
     Ok((plan, skipped))
@@ -269,6 +270,8 @@ pub(super) fn environment(
     let udp = ("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4");
     Ok(match condition.way {
         _ if watcher => Vec::new(),
+        // Without shared memory nothing but the process is left where loopback is out.
+        _ if condition.language == Language::Cpp => own(&[udp]),
         Way::Loopback | Way::OneProcess => own(&[udp]),
         Way::FallBack if gives => own(&[udp]),
         Way::LoanDataSharing => {

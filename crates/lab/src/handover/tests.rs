@@ -60,6 +60,7 @@ fn raw(conditions: &[Condition], runs: Vec<Run>) -> Raw<Plan, Run> {
             messages: 10,
             rate_hz: 30.0,
             slow_ms: 20,
+            apart: true,
             of_run: None,
         },
         skipped: vec![],

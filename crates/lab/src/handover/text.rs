@@ -42,11 +42,16 @@ pub(super) fn document(raw: &Raw<Plan, Run>, figures: &Figures) -> Document {
 fn lead(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<String> {
     let plan = &raw.plan;
     let mut lead = vec![format!(
-        "Messages of {} bytes, {} a second, {} in each of {} rounds, in an order of their own in each.",
+        "Messages of {} bytes, {} a second, {} in each of {} rounds, in an order of their own in each; {}.",
         grouped(plan.bytes),
         number(plan.rate_hz),
         plan.messages,
         raw.runs.iter().map(|run| run.round).max().unwrap_or(0),
+        if plan.apart {
+            "in a network namespace of the study's own (discovery range SUBNET)"
+        } else {
+            "on this host's own network (discovery range LOCALHOST)"
+        },
     )];
     let of = |way: Way| {
         let of_way = |one: &&ConditionFigures| {
