@@ -32,7 +32,7 @@
 //! standard error and exit code 4; wrong flags: 2.
 
 use super::args::Common;
-use super::files::{begin, finish, folder};
+use super::files::{begin, finish_after, folder};
 use super::of_run;
 use super::probe::{Probe, Start, missing, slug};
 use super::rounds::{Measured, Running, rounds};
@@ -168,11 +168,16 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
     let turns: Vec<Turn> =
         plan.conditions.iter().map(|one| Turn { condition: *one, expected }).collect();
     let running = Running::default();
-    rounds::<Study, Turn>(&folder, &mut raw, &turns, plan.rounds, &running, async |round, turn| {
-        one(&plan, &folder, &running, round, turn.condition).await
-    })
-    .await?;
-    finish::<Study>(&folder, &raw)
+    let ran = rounds::<Study, Turn>(
+        &folder,
+        &mut raw,
+        &turns,
+        plan.rounds,
+        &running,
+        async |round, turn| one(&plan, &folder, &running, round, turn.condition).await,
+    );
+    let ran = ran.await;
+    finish_after::<Study>(&folder, &raw, ran)
 }
 
 fn plan(args: &Executor) -> Result<Plan, Usage> {
@@ -228,6 +233,7 @@ async fn one(
         folder,
         running,
         place: None,
+        without: &[],
     };
     let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let laser_ms = plan.for_ms + LASER_LONGER_MS;

@@ -126,7 +126,56 @@ pub(crate) fn finish<S: Study>(folder: &Path, raw: &Raw<S::Plan, S::Run>) -> any
     Ok(if made.decided && raw.complete { exit::OK } else { exit::UNSTABLE })
 }
 
+/// The same after rounds. When one failed, what was measured before it is reported all the same, and then
+/// the failure.
+pub(crate) fn finish_after<S: Study>(
+    folder: &Path,
+    raw: &Raw<S::Plan, S::Run>,
+    ran: anyhow::Result<()>,
+) -> anyhow::Result<u8> {
+    if ran.is_err() && raw.runs.is_empty() {
+        return ran.map(|()| exit::FAILED);
+    }
+    let code = finish::<S>(folder, raw)?;
+    ran.map(|()| code)
+}
+
 fn put(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = folder.join(name);
     replace(&path, text).with_context(|| format!("failed to write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopwatch_lab::handover::{Condition, Gave, Plan, Run, Way};
+
+    #[test]
+    fn what_was_measured_before_a_failure_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let condition = Condition::new(Way::Moved, 1);
+        let plan = Plan {
+            conditions: vec![condition],
+            rounds: 1,
+            bytes: 64,
+            messages: 1,
+            warm_up: 0,
+            rate_hz: 1.0,
+            slow_ms: 0,
+            apart: true,
+            of_run: None,
+        };
+        let mut raw = begin::<Handover>(plan, 1);
+        let failed = || Err(anyhow::anyhow!("a node died"));
+        // Nothing was: there is nothing to report.
+        let told = finish_after::<Handover>(folder.path(), &raw, failed()).unwrap_err();
+        assert_eq!(told.to_string(), "a node died");
+        assert!(!folder.path().join("report.md").exists());
+        let gave = Gave::default();
+        raw.runs.push(Run { round: 1, condition, gave, took: Vec::new(), watcher: None });
+        let told = finish_after::<Handover>(folder.path(), &raw, failed()).unwrap_err();
+        assert_eq!(told.to_string(), "a node died");
+        let text = std::fs::read_to_string(folder.path().join("report.md")).unwrap();
+        assert!(text.contains("stopped before all of its runs were done"), "{text}");
+    }
 }

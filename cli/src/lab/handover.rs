@@ -27,7 +27,7 @@
 mod plan;
 
 use super::args::Common;
-use super::files::{begin, finish, folder};
+use super::files::{begin, finish_after, folder};
 use super::place::Place;
 use super::probe::{Probe, Start, missing, slug};
 use super::rounds::{Measured, Running, rounds};
@@ -42,10 +42,12 @@ use std::time::Duration;
 
 /// Messages of a run for addresses.
 const ADDRESSED: u32 = 10;
-/// Messages before those that are told.
-const WARM_UP: u32 = 5;
 /// Messages that may wait where that isn't in question.
 const DEPTH: u32 = 10;
+/// Messages before those that are told: queues and histories hold memory that was used before by then.
+const WARM_UP: u32 = 2 * DEPTH + 5;
+/// Messages of a burst.
+const BURST: u32 = 30;
 /// What a message that is lent has ahead of its bytes: its number and when it was handed over.
 const LENT_HEAD: u64 = 16;
 /// How long a consumer may still take what its producer has handed over.
@@ -128,6 +130,12 @@ pub(crate) async fn run(args: Handover) -> anyhow::Result<u8> {
     let folder = folder::<Study>(args.common.out.as_deref())?;
     let mut raw = begin::<Study>(plan.clone(), args.common.seed());
     raw.skipped = skipped;
+    // What the probes have, and not this process.
+    let range = if place.is_some() { "SUBNET" } else { "LOCALHOST" };
+    raw.environment.insert("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), range.to_owned());
+    for setting in plan::SETTINGS {
+        raw.environment.remove(setting);
+    }
     let expected = |condition: &Condition| {
         let messages = f64::from(messages(&plan, *condition) + WARM_UP);
         let processes = if condition.is_in_process() { 0.5 } else { 3.0 };
@@ -139,19 +147,27 @@ pub(crate) async fn run(args: Handover) -> anyhow::Result<u8> {
         .map(|one| Turn { condition: *one, expected: expected(one) })
         .collect();
     let running = Running::default();
-    rounds::<Study, Turn>(&folder, &mut raw, &turns, plan.rounds, &running, async |round, turn| {
-        let place = place.as_ref();
-        let one = One { plan: &plan, folder: &folder, running: &running, place, round };
-        one.run(turn.condition).await
-    })
-    .await?;
-    finish::<Study>(&folder, &raw)
+    let ran = rounds::<Study, Turn>(
+        &folder,
+        &mut raw,
+        &turns,
+        plan.rounds,
+        &running,
+        async |round, turn| {
+            let place = place.as_ref();
+            let one = One { plan: &plan, folder: &folder, running: &running, place, round };
+            one.run(turn.condition).await
+        },
+    )
+    .await;
+    finish_after::<Study>(&folder, &raw, ran)
 }
 
 fn messages(plan: &Plan, condition: Condition) -> u32 {
     match condition.look {
         Look::Addresses { .. } => ADDRESSED.min(plan.messages),
-        Look::Times | Look::Burst { .. } => plan.messages,
+        Look::Burst { .. } => BURST,
+        Look::Times => plan.messages,
     }
 }
 
@@ -167,9 +183,7 @@ struct One<'a> {
 impl One<'_> {
     async fn run(self, condition: Condition) -> anyhow::Result<Measured<Run>> {
         let domain = crate::domain::free().to_string();
-        let patience = Duration::from_secs_f64(
-            f64::from(messages(self.plan, condition) + WARM_UP) / self.plan.rate_hz,
-        ) + PATIENCE;
+        let patience = self.patience(condition);
         let mut killed = 0;
         let (mut gives, mut takes) = if condition.is_in_process() {
             let both = self.start(condition, &domain, "both", None).await?;
@@ -216,6 +230,12 @@ impl One<'_> {
         Ok(Measured { run: Run { round: self.round, condition, gave, took, watcher }, killed })
     }
 
+    /// How long a run may take.
+    fn patience(&self, condition: Condition) -> Duration {
+        let messages = messages(self.plan, condition) + WARM_UP;
+        Duration::from_secs_f64(f64::from(messages) / self.plan.rate_hz) + PATIENCE
+    }
+
     async fn start(
         &self,
         condition: Condition,
@@ -232,7 +252,10 @@ impl One<'_> {
             ("ROS_DOMAIN_ID".to_owned(), domain.to_owned()),
             ("ROS_AUTOMATIC_DISCOVERY_RANGE".to_owned(), range.to_owned()),
             // It would overrule the range.
-            ("ROS_LOCALHOST_ONLY".to_owned(), "0".to_owned()),
+            (
+                "ROS_LOCALHOST_ONLY".to_owned(),
+                if self.place.is_some() { "0" } else { "1" }.to_owned(),
+            ),
         ];
         let language = if watcher { Language::Rust } else { condition.language };
         Probe::start(Start {
@@ -245,6 +268,7 @@ impl One<'_> {
             folder: self.folder,
             running: self.running,
             place: self.place,
+            without: &plan::SETTINGS,
         })
         .await
     }
@@ -262,6 +286,7 @@ impl One<'_> {
             format!("--consumers={}", condition.consumers),
             format!("--messages={}", messages(self.plan, condition)),
             format!("--warm-up={WARM_UP}"),
+            format!("--for-ms={}", self.patience(condition).as_millis()),
             format!("--rate-hz={}", self.plan.rate_hz),
             // iceoryx2 knows no domains: a service of each run's own.
             format!("--topic=/handover_{}_{domain}", std::process::id()),

@@ -57,6 +57,8 @@ pub(crate) struct Start<'a> {
     pub(crate) running: &'a Running,
     /// Where it is to be; none: on this host as it is.
     pub(crate) place: Option<&'a Place>,
+    /// Settings of the user's environment that it is not to have.
+    pub(crate) without: &'static [&'static str],
 }
 
 impl Start<'_> {
@@ -84,7 +86,11 @@ impl Probe {
             }
             Language::Cpp => start.command(&cpp_program(start.probe)?),
         };
-        command.args(&start.args).envs(start.environment);
+        command.args(&start.args);
+        for setting in start.without {
+            command.env_remove(setting);
+        }
+        command.envs(start.environment);
         let log = start.folder.join("logs").join(format!("{}.log", start.name));
         let child = Child::spawn(start.name.clone().into(), command, &log)?;
         start.running.add(child.pid());

@@ -93,8 +93,8 @@ fn ask(pid: Pid) {
     let _gone = kill_process(pid, Signal::INT);
 }
 
-/// Runs all conditions in rounds, and keeps what they gave after each run. Whether all are done; they
-/// are not when Ctrl-C came.
+/// Runs all conditions in rounds, and keeps what they gave after each run: until all are done
+/// (`Raw::complete`), or Ctrl-C comes.
 pub(crate) async fn rounds<S: Study, C: Condition>(
     folder: &Path,
     raw: &mut Raw<S::Plan, S::Run>,
@@ -102,7 +102,7 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
     rounds: u32,
     running: &Running,
     mut run: impl AsyncFnMut(u32, &C) -> anyhow::Result<Measured<S::Run>>,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<()> {
     let mut interrupts = Interrupts::new(false)?;
     let numbers: Vec<usize> = (0..conditions.len()).collect();
     let turns: Vec<(u32, &C)> = order(&numbers, rounds, raw.seed)
@@ -138,7 +138,7 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
             tell!("stopped: the report has the {} runs that were done", raw.runs.len());
             raw.housekeeping.push(after(&format!("{name}, stopped"), left));
             keep::<S>(folder, raw)?;
-            return Ok(false);
+            return Ok(());
         };
         let Measured { run, killed } = match done {
             Ok(measured) => measured,
@@ -157,8 +157,7 @@ pub(crate) async fn rounds<S: Study, C: Condition>(
     }
     progress.end();
     raw.complete = true;
-    keep::<S>(folder, raw)?;
-    Ok(true)
+    keep::<S>(folder, raw)
 }
 
 /// A bar on a terminal, a line for each run elsewhere.

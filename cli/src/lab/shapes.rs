@@ -51,7 +51,7 @@ mod plan;
 
 pub(crate) use args::Shapes;
 
-use super::files::{begin, finish, folder};
+use super::files::{begin, finish, finish_after, folder};
 use super::of_run;
 use crate::report::print;
 use hopwatch_kit::service::exit;
@@ -78,6 +78,6 @@ pub(crate) async fn run(args: Shapes) -> anyhow::Result<u8> {
     }
     let folder = folder::<OfShapes>(args.common.out.as_deref())?;
     let mut raw = begin::<OfShapes>(plan, seed);
-    measure::measure(&args, &folder, &mut raw).await?;
-    finish::<OfShapes>(&folder, &raw)
+    let ran = measure::measure(&args, &folder, &mut raw).await;
+    finish_after::<OfShapes>(&folder, &raw, ran)
 }

@@ -37,6 +37,8 @@ pub struct Plan {
     pub bytes: u64,
     /// Messages of a run, those before that warm it up apart.
     pub messages: u32,
+    /// Messages before those.
+    pub warm_up: u32,
     /// Messages a second, where they are paced.
     pub rate_hz: f64,
     /// How long a slow consumer takes over each message, where they come in a burst, in ms.

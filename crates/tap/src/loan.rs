@@ -47,7 +47,7 @@ impl Writer {
     /// when all that it has are out.
     pub fn borrow<T: WrappedTypesupport>(&self) -> Result<Loan<'_, T>, TapError> {
         let what = || format!("borrow a message of {}", self.topic());
-        lends(self.can_lend(), self.of(), TypeSupport::of::<T>().name(), what)?;
+        lends(self.can_lend(), self.of(), &TypeSupport::of::<T>(), what)?;
         let mut memory = ptr::null_mut();
         // SAFETY: the publisher and its type support are valid, `memory` is a null pointer that can
         // be written.
@@ -76,11 +76,18 @@ impl<T: WrappedTypesupport> Loan<'_, T> {
     /// When ROS 2 fails.
     pub fn publish(self) -> Result<(), TapError> {
         let loan = ManuallyDrop::new(self);
-        // SAFETY: the publisher is valid, and lent this memory, which isn't used afterwards.
+        // SAFETY: the publisher is valid, and lent this memory, which isn't used afterwards, but given back
+        // where it was not taken.
         let ret = unsafe {
             rcl_publish_loaned_message(loan.writer.ptr(), loan.memory.as_ptr(), ptr::null_mut())
         };
-        check(ret, || format!("publish a borrowed message on {}", loan.writer.topic()))
+        let published =
+            check(ret, || format!("publish a borrowed message on {}", loan.writer.topic()));
+        if published.is_err() {
+            // It is still lent: a writer with loans out can't be closed.
+            drop(ManuallyDrop::into_inner(loan));
+        }
+        published
     }
 }
 
@@ -104,7 +111,7 @@ impl Reader {
 impl<'a, T: WrappedTypesupport> Lent<'a, T> {
     pub(crate) fn take(reader: &'a Reader, of: &TypeSupport) -> Result<Option<Self>, TapError> {
         let what = || format!("take a lent message of {}", of.name());
-        lends(reader.can_lend(), of, TypeSupport::of::<T>().name(), what)?;
+        lends(reader.can_lend(), of, &TypeSupport::of::<T>(), what)?;
         let mut memory = ptr::null_mut();
         let mut info = rmw_message_info_t::default();
         // SAFETY: the subscription is valid, `memory` is a null pointer that can be written, the info
@@ -127,9 +134,14 @@ impl<'a, T: WrappedTypesupport> Lent<'a, T> {
     }
 
     /// The message as C has it in memory: its fields in order, aligned.
+    ///
+    /// With data sharing, Fast DDS counts a message as received when it is taken, and its writer may write the
+    /// next one there once its whole pool was used after it: whoever keeps a message for longer than that
+    /// may find another one in it, or two halves. Look at what marks a message whole.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the memory is a message of the subscription's type, which is T (`take`); the
-        // middleware wrote it and changes nothing of it before it is given back.
+        // SAFETY: the memory is a message of the subscription's type, which is T (`take`), and stays mapped
+        // until it is given back. Another process may write there in the case above; nothing of this
+        // program does.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), size_of::<T::CStruct>()) }
     }
 }
@@ -151,11 +163,13 @@ impl<T> Drop for Lent<'_, T> {
 fn lends(
     can: bool,
     of: &TypeSupport,
-    given: &str,
+    given: &TypeSupport,
     what: impl Fn() -> String,
 ) -> Result<(), TapError> {
-    if of.name() != given {
-        return Err(TapError::NoLoan { what: what(), why: format!("{given} was asked for") });
+    // Of one name, two libraries may have two layouts.
+    if of.name() != given.name() || !ptr::eq(of.handle(), given.handle()) {
+        let why = format!("{} was asked for", given.name());
+        return Err(TapError::NoLoan { what: what(), why });
     }
     let why = "the middleware doesn't lend here".to_owned();
     if can { Ok(()) } else { Err(TapError::NoLoan { what: what(), why }) }

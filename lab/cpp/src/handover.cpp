@@ -34,8 +34,6 @@ using sensor_msgs::msg::Image;
 constexpr std::size_t head = 16;
 /// The number again: half a message is none.
 constexpr std::size_t tail = 8;
-/// How long a process may live.
-constexpr std::chrono::minutes patience{5};
 /// How long consumers are waited for, and the last messages.
 constexpr std::chrono::seconds waiting{10};
 
@@ -51,6 +49,7 @@ struct Asked
   std::uint64_t messages;
   std::uint64_t warm_up;
   double rate_hz;
+  std::chrono::milliseconds time;
 
   bool gives_away() const {return way == "moved" || way == "shared" || way == "dds";}
   bool owns() const {return way == "moved" || way == "copied";}
@@ -375,8 +374,9 @@ void work(probe::Flags & flags)
   asked.messages = flags.count("messages", 1, 100'000, 30);
   asked.warm_up = flags.count("warm-up", 0, 1000, 5);
   asked.rate_hz = flags.number("rate-hz", 0.01, 100'000, 30.0);
+  asked.time = std::chrono::milliseconds(flags.count("for-ms", 1, 3'600'000, 300'000));
   flags.finish();
-  const probe::Watch watch(patience);
+  const probe::Watch watch(asked.time);
   Handover(asked).run();
 }
 

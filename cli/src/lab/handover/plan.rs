@@ -14,8 +14,8 @@ pub(super) const FIXED: u64 = 6_220_800;
 const SHORT: u32 = 5;
 /// How long a slow consumer takes over each message, in ms.
 const SLOW_MS: u32 = 20;
-/// Bytes of shared memory that a way without copies needs for each message of its queue, with as many on
-/// their way: with less the system kills who writes there (SIGBUS).
+/// Messages for which a way without copies may need shared memory, for two consumers: with less the system
+/// kills who writes there (SIGBUS).
 const SLOTS: u64 = 32;
 
 /// A way on the command line.
@@ -82,10 +82,12 @@ pub(super) fn plan(
     consumers.sort_unstable();
     consumers.dedup();
     let messages = args.messages.unwrap_or(if full { 100 } else { 30 });
-    let mut conditions = conditions(&consumers, messages);
+    let mut conditions = conditions(&consumers);
     conditions.retain(|one| args.only.is_empty() || args.only.contains(&Kind::of(*one)));
     let mut skipped = Vec::new();
     leave_out(&mut conditions, &mut skipped, args.size, memory());
+    let middleware = std::env::var("RMW_IMPLEMENTATION").ok();
+    leave_out_of_another(&mut conditions, &mut skipped, middleware.as_deref());
     let chosen =
         |one: &Condition| matches!(one.way, Way::Loopback | Way::FallBack | Way::LargeSegment);
     if let Some(why) = no_namespace
@@ -105,6 +107,7 @@ pub(super) fn plan(
         rounds: args.common.rounds.unwrap_or(if full { 10 } else { 4 }),
         bytes: args.size,
         messages,
+        warm_up: super::WARM_UP,
         rate_hz: f64::from(args.rate),
         slow_ms: SLOW_MS,
         apart: no_namespace.is_none(),
@@ -114,7 +117,7 @@ pub(super) fn plan(
 }
 
 /// All of them.
-fn conditions(consumers: &[u32], messages: u32) -> Vec<Condition> {
+fn conditions(consumers: &[u32]) -> Vec<Condition> {
     let new = Condition::new;
     let cpp = |condition: Condition| Condition { language: Language::Cpp, ..condition };
     let addresses =
@@ -141,7 +144,7 @@ fn conditions(consumers: &[u32], messages: u32) -> Vec<Condition> {
         all.extend(consumers.iter().map(|n| cpp(new(way, *n))));
     }
     // A queue that holds less than what comes, and one that holds all of it.
-    for depth in [SHORT, messages + super::WARM_UP] {
+    for depth in [SHORT, super::BURST + super::WARM_UP] {
         let burst = |way| Condition { look: Look::Burst { depth }, ..new(way, 1) };
         all.extend([Way::Moved, Way::OneProcess].map(burst));
     }
@@ -181,23 +184,59 @@ fn leave_out(
             ),
         });
     }
-    let large = |one: &Condition| matches!(one.way, Way::LoanDataSharing | Way::Iceoryx2);
-    let needed = |one: &Condition| bytes * SLOTS * u64::from(one.consumers.max(2)) / 2;
-    for way in [Way::LoanDataSharing, Way::Iceoryx2] {
-        let most = conditions.iter().filter(|one| large(one) && one.way == way).map(needed).max();
+    let needed = |one: &Condition| match one.way {
+        // A segment of each side.
+        Way::LargeSegment => 2 * HELD * bytes,
+        _ => bytes * SLOTS * u64::from(one.consumers.max(2)) / 2,
+    };
+    for way in [Way::LoanDataSharing, Way::Iceoryx2, Way::LargeSegment] {
+        let most = conditions.iter().filter(|one| one.way == way).map(needed).max();
         let (Some(most), Some(memory)) = (most, memory) else { continue };
         if most > memory {
             conditions.retain(|one| one.way != way);
             skipped.push(Skipped {
                 what: Condition::new(way, 1).name(),
                 why: format!(
-                    "/dev/shm has {} MB free, and messages that nobody copies may need {} MB there: \
+                    "/dev/shm has {} MB free, and its messages may need {} MB there: \
                      take a smaller --size, or a larger /dev/shm (docker run --shm-size)",
                     memory / 1_000_000,
                     most / 1_000_000
                 ),
             });
         }
+    }
+}
+
+/// What a user may have set for DDS: each way has its own settings, and no others.
+pub(super) const SETTINGS: [&str; 7] = [
+    "FASTDDS_BUILTIN_TRANSPORTS",
+    "FASTDDS_DEFAULT_PROFILES_FILE",
+    "FASTRTPS_DEFAULT_PROFILES_FILE",
+    "RMW_FASTRTPS_PUBLICATION_MODE",
+    "RMW_FASTRTPS_USE_QOS_FROM_XML",
+    "ROS_DISABLE_LOANED_MESSAGES",
+    "ROS_STATIC_PEERS",
+];
+
+/// Leaves out what only Fast DDS has, under another middleware.
+fn leave_out_of_another(
+    conditions: &mut Vec<Condition>,
+    skipped: &mut Vec<Skipped>,
+    middleware: Option<&str>,
+) {
+    let of_fast_dds = |one: &Condition| {
+        matches!(
+            one.way,
+            Way::LargeSegment | Way::FallBack | Way::Loopback | Way::Loan | Way::LoanDataSharing
+        )
+    };
+    let Some(other) = middleware.filter(|name| !name.starts_with("rmw_fastrtps")) else { return };
+    if conditions.iter().any(of_fast_dds) {
+        conditions.retain(|one| !of_fast_dds(one));
+        skipped.push(Skipped {
+            what: "ways that settings of Fast DDS choose".to_owned(),
+            why: format!("RMW_IMPLEMENTATION is {other}"),
+        });
     }
 }
 
@@ -353,7 +392,7 @@ mod tests {
             "DDS, shared memory, once more",
             "DDS, lent, data sharing, 4 consumers",
             "DDS in one process, burst, depth 5",
-            "moved, burst, depth 35",
+            "moved, burst, depth 55",
             "shared (Arc), watched from outside",
             "rclcpp, const& to unique_ptr",
             "rclcpp, intra-process off, addresses",
@@ -388,6 +427,17 @@ mod tests {
         leave_out(&mut conditions, &mut skipped, FIXED, Some(64_000_000));
         assert_eq!(conditions, [Condition::new(Way::Moved, 1)]);
         assert!(skipped[0].why.contains("has 64 MB free"), "{skipped:?}");
+        let mut conditions =
+            vec![Condition::new(Way::LargeSegment, 1), Condition::new(Way::Moved, 1)];
+        leave_out(&mut conditions, &mut Vec::new(), FIXED, Some(64_000_000));
+        assert_eq!(conditions.len(), 1);
+        let mut conditions = vec![Condition::new(Way::Loopback, 1), Condition::new(Way::Moved, 1)];
+        let mut skipped = Vec::new();
+        leave_out_of_another(&mut conditions, &mut skipped, Some("rmw_fastrtps_dynamic_cpp"));
+        leave_out_of_another(&mut conditions, &mut skipped, None);
+        assert_eq!((conditions.len(), skipped.len()), (2, 0));
+        leave_out_of_another(&mut conditions, &mut skipped, Some("rmw_zenoh_cpp"));
+        assert_eq!((conditions.len(), skipped.len()), (1, 1));
         let mut conditions = vec![Condition::new(Way::Iceoryx2, 1)];
         leave_out(&mut conditions, &mut Vec::new(), 100_000, Some(64_000_000));
         assert_eq!(conditions.len(), 1);

@@ -83,8 +83,7 @@ pub(super) async fn measure(
             one.run().await
         },
     );
-    ran.await?;
-    Ok(())
+    ran.await
 }
 
 /// What can be measured, and what can't and why.
@@ -238,6 +237,7 @@ impl One<'_> {
             folder: self.folder,
             running: self.running,
             place: None,
+            without: &[],
         };
         Probe::start(start).await
     }

@@ -158,8 +158,7 @@ impl Condition {
     pub fn due(&self) -> Due {
         let n = self.consumers as usize;
         match self.way {
-            // One of the owners can have the producer's own, unless it is kept.
-            Way::Moved if self.kept => Due::Exactly(n),
+            // One of the owners can have the producer's own. What is kept is one more, that no consumer has.
             Way::Moved => Due::Exactly(n.saturating_sub(1)),
             Way::Shared | Way::LoanDataSharing | Way::Iceoryx2 => Due::Exactly(0),
             Way::Copied => Due::Exactly(n),

@@ -5,8 +5,15 @@ use super::route::{Evidence, Route};
 use super::{Condition, Look, Plan, Run, Took, Way};
 use crate::ratio::{ONE_SIDED, Ratio, Spread, count, float};
 use crate::study::Raw;
-use hopwatch_stats::{Shift, quantile};
+use hopwatch_stats::{Modes, Shift, quantile};
 use serde::Serialize;
+
+/// Two modes are looked for in so many values.
+const LEAST_FOR_MODES: usize = 30;
+/// Values closer than this are no two modes, in ns: what a scheduler does by the way.
+const RESOLUTION_NS: i64 = 200_000;
+/// The part of all processors from which on messages queue up.
+const TOO_MUCH: f64 = 0.9;
 
 /// All figures of the study.
 #[derive(Clone, Debug, Serialize)]
@@ -66,6 +73,12 @@ pub struct ConditionFigures {
     pub producer_lends: Option<bool>,
     /// Whether the consumers' does.
     pub consumers_lend: Option<bool>,
+    /// Two modes of the latencies of all runs: their quantiles fall on the one or the other.
+    pub modes: Option<Modes>,
+    /// The part of all processors that it takes at this rate; none: how many there are isn't known.
+    pub load: Option<f64>,
+    /// Whether that is too much: messages queue up, and how long they wait says how long it went on.
+    pub unstable: bool,
 }
 
 /// Two conditions beside each other.
@@ -75,9 +88,10 @@ pub struct Contrast {
     pub of: String,
     /// The other.
     pub against: String,
-    /// How many times as long, of the runs' P50.
+    /// How many times as long until a consumer has it, of the runs' P50.
     pub latency: Option<Ratio>,
-    /// By how much longer, in ns: the Hodges-Lehmann shift, and its bounds, each with 97.5 %.
+    /// By how much longer until it is read, in ns: the Hodges-Lehmann shift of the runs' P50, and its bounds,
+    /// each with 97.5 %.
     pub longer_ns: Option<(f64, Option<f64>, Option<f64>)>,
     /// How many times as much on the processors.
     pub cpu: Option<Ratio>,
@@ -125,7 +139,7 @@ impl Figures {
             }
             match condition.look {
                 Look::Times => {
-                    conditions.push(ConditionFigures::of(*condition, plan.bytes, &runs));
+                    conditions.push(ConditionFigures::of(*condition, raw, &runs));
                 }
                 Look::Burst { depth } => bursts.push(BurstFigures::of(*condition, depth, &runs)),
                 Look::Addresses { .. } => copies.extend(CopyFigures::of(*condition, &runs)),
@@ -139,7 +153,7 @@ impl Figures {
         let decided = raw.complete
             && wrong.is_empty()
             && !raw.runs.is_empty()
-            && !conditions.iter().any(unclear)
+            && !conditions.iter().any(|one| unclear(one) || one.unstable)
             && copies.iter().all(|one| one.messages > 0)
             && contrasts.iter().all(Contrast::is_bounded);
         Self { conditions, contrasts, copies, bursts, wrong, decided }
@@ -158,7 +172,9 @@ fn nothing_came(one: &ConditionFigures) -> Option<String> {
 }
 
 impl ConditionFigures {
-    fn of(condition: Condition, bytes: u64, runs: &[&Run]) -> Self {
+    fn of(condition: Condition, raw: &Raw<Plan, Run>, runs: &[&Run]) -> Self {
+        let plan = &raw.plan;
+        let bytes = plan.bytes;
         let spread = |of: &dyn Fn(&Run) -> Option<f64>| {
             Spread::of(runs.iter().filter_map(|run| of(run)).collect())
         };
@@ -170,6 +186,17 @@ impl ConditionFigures {
         let shares = || evidence.iter().map(|one| one.loopback_share);
         let together = evidence.first().map(|one| one.together.clone()).unwrap_or_default();
         let in_all = |kind: &&str| evidence.iter().all(|one| one.together.contains(kind));
+        let mut all: Vec<i64> = runs
+            .iter()
+            .flat_map(|run| &run.took)
+            .flat_map(|took| took.latency_ns.clone())
+            .collect();
+        all.sort_unstable();
+        let modes = (all.len() >= LEAST_FOR_MODES).then(|| Modes::find(&all, RESOLUTION_NS));
+        let cores = raw.environment.get("cores").and_then(|cores| cores.parse::<f64>().ok());
+        let spent = spread(&cpu);
+        let load =
+            spent.zip(cores).map(|(spent, cores)| spent.middle * plan.rate_hz / (cores * 1e9));
         Self {
             condition,
             name: condition.name(),
@@ -181,7 +208,10 @@ impl ConditionFigures {
             p99_ns: spread(&|run| late(run, latency, 990)),
             read_p50_ns: spread(&|run| late(run, |took| took.read_ns.clone(), 500)),
             handed_p50_ns: spread(&|run| crate::ratio::middle(&run.gave.handed_ns)),
-            cpu_ns: spread(&cpu),
+            cpu_ns: spent,
+            modes: modes.flatten(),
+            load,
+            unstable: load.is_some_and(|load| load >= TOO_MUCH),
             asked: condition.asked(),
             went,
             loopback_share: shares().min_by(f64::total_cmp).zip(shares().max_by(f64::total_cmp)),
@@ -192,6 +222,18 @@ impl ConditionFigures {
                 .and_then(|run| run.took.iter().map(|took| took.lends).collect::<Option<Vec<_>>>())
                 .filter(|lends| !lends.is_empty())
                 .map(|lends| lends.iter().all(|lends| *lends)),
+        }
+    }
+}
+
+impl ConditionFigures {
+    /// Whether each run went the way that its name says. Two are named by what they ask for, to be told
+    /// what they get.
+    pub(super) fn is_what_it_says(&self) -> bool {
+        let falls_back = matches!(self.condition.way, Way::FallBack | Way::Loan);
+        match self.went.as_slice() {
+            [went] => *went != Route::Unclear && (falls_back || *went == self.asked),
+            _ => false,
         }
     }
 }
@@ -237,9 +279,13 @@ impl BurstFigures {
 /// one host have as they come; kept against not kept, watched against not watched, what is copied inside
 /// a process against DDS inside it; and the control against what it repeats.
 fn contrasts(conditions: &[ConditionFigures], raw: &Raw<Plan, Run>) -> Vec<Contrast> {
-    let find = |condition: Condition| conditions.iter().find(|one| one.condition == condition);
+    // One that queues up, or that went another way than its name says, is nothing to compare with.
+    let conditions: Vec<&ConditionFigures> =
+        conditions.iter().filter(|one| !one.unstable && one.is_what_it_says()).collect();
+    let find =
+        |condition: Condition| conditions.iter().find(|one| one.condition == condition).copied();
     let mut all = Vec::new();
-    for one in conditions {
+    for one in conditions.iter().copied() {
         let condition = one.condition;
         let plain = Condition { kept: false, watched: false, control: false, ..condition };
         if plain != condition {
@@ -270,7 +316,8 @@ impl Contrast {
             Ratio::of(&a, &b, raw.seed)
         };
         let latency = |run: &Run| late(run, |took| took.latency_ns.clone(), 500);
-        let (a, b) = both(&latency);
+        let read = |run: &Run| late(run, |took| took.read_ns.clone(), 500);
+        let (a, b) = both(&read);
         let shift = Shift::unpaired(&a, &b, ONE_SIDED, ONE_SIDED);
         Self {
             of: one.name.clone(),
@@ -278,7 +325,7 @@ impl Contrast {
             latency: ratio(&latency),
             longer_ns: shift.and_then(|shift| Some((shift.estimate?, shift.lower, shift.upper))),
             cpu: ratio(&cpu),
-            read: ratio(&|run| late(run, |took| took.read_ns.clone(), 500)),
+            read: ratio(&read),
             control: one.condition.control,
         }
     }

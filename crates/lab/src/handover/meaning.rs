@@ -6,6 +6,7 @@ use super::{Condition, Plan, Run, Way};
 use crate::study::Raw;
 use crate::{Block, Mark};
 use hopwatch_analysis::{duration, maybe};
+use std::fmt::Write;
 
 /// A difference below this is nobody's bottleneck, in ns.
 const LITTLE_NS: f64 = 100_000.0;
@@ -13,8 +14,7 @@ const LITTLE_NS: f64 = 100_000.0;
 /// By how much it would move what `hopwatch run` reported, or that it wouldn't.
 pub(super) fn blocks(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Block> {
     let mut blocks = vec![Block::Text(format!(
-        "It is told of messages of {} bytes that stay on one host. Messages of a few KiB cost so little \
-         in any way that none of this moves a pipeline's figures: try yours with --size. Only topics can \
+        "It is told of messages of {} bytes that stay on one host: try yours with --size. Only topics can \
          be handed over without a copy, never services and actions.",
         crate::words::grouped(raw.plan.bytes)
     ))];
@@ -45,20 +45,21 @@ pub(super) fn blocks(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<Block> {
 /// By how much another way would move a message's time, the usual one given.
 fn gain(one: &Contrast, what: &str) -> Block {
     let Some((longer, Some(at_least), Some(at_most))) = one.longer_ns else {
-        let text = format!("{what}: too few runs to say by how much it moves a message's time.");
+        let text = format!("{what}: too few runs to say by how much it moves the median.");
         return Block::Claim(Mark::NotShown, text);
     };
     let interval = format!("95 % {} to {}", signed(at_least), signed(at_most));
     let (mark, says) = if at_most < -LITTLE_NS {
-        (Mark::Shown, format!("takes {} off each message ({interval})", time(-longer)))
+        (Mark::Shown, format!("takes {} off the median ({interval})", time(-longer)))
     } else if at_least > LITTLE_NS {
-        (Mark::Shown, format!("puts {} on each message ({interval})", time(longer)))
+        (Mark::Shown, format!("puts {} on the median ({interval})", time(longer)))
     } else if at_least > -LITTLE_NS && at_most < LITTLE_NS {
-        (Mark::Shown, format!("moves a message by less than {}", duration(LITTLE_NS)))
+        (Mark::Shown, format!("moves the median by less than {}", duration(LITTLE_NS)))
     } else {
-        (Mark::NotShown, format!("moves a message by {} ({interval})", signed(longer)))
+        (Mark::NotShown, format!("moves the median by {} ({interval})", signed(longer)))
     };
-    Block::Claim(mark, format!("{what}: {says}, against DDS through shared memory, of the P50."))
+    let against = "until the message is read, against DDS through shared memory";
+    Block::Claim(mark, format!("{what}: {says} {against}."))
 }
 
 fn signed(ns: f64) -> String {
@@ -77,17 +78,26 @@ fn watching(figures: &Figures) -> Option<Block> {
         figures.contrasts.iter().find(|one| one.of == watched.name && one.against == plain)?;
     let ratio = one.cpu?;
     let least = ratio.at_least?;
-    let (mark, says) = if least > 1.0 {
-        (Mark::Shown, "it brings back what handing over inside the process had saved")
-    } else {
-        (Mark::NotShown, "that it costs anything isn't shown")
-    };
-    let text = format!(
+    let mark = if least > 1.0 { Mark::Shown } else { Mark::NotShown };
+    let mut text = format!(
         "One subscription from outside, such as `ros2 topic echo`, makes a message cost {} as much on \
-         the processors of the two that hand it over inside their process: {says}. Observing is taking \
-         part.",
+         the processors of the process that hands it over within itself",
         crate::ratio::times(&ratio)
     );
+    let of = |condition: Condition| {
+        let one = figures.conditions.iter().find(|one| one.condition == condition)?;
+        Some(one.cpu_ns?.middle)
+    };
+    let usual = of(Condition::new(Way::SharedMemory, watched.condition.consumers));
+    let alone = of(Condition { watched: false, ..watched.condition });
+    if let (Some(usual), Some(alone), Some(seen)) = (usual, alone, watched.cpu_ns)
+        && usual > alone
+    {
+        let back = (seen.middle - alone) / (usual - alone) * 100.0;
+        let _infallible =
+            write!(text, ": {back:.0} % of what that saves against DDS through shared memory");
+    }
+    text.push_str(". Observing is taking part.");
     Some(Block::Claim(mark, text))
 }
 

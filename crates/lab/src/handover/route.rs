@@ -3,6 +3,7 @@
 //! loopback interface carried.
 
 use super::{Mapped, Run, Took, Way};
+use crate::Language;
 use crate::ratio::count;
 use serde::Serialize;
 
@@ -44,6 +45,9 @@ const LITTLE: f64 = 0.1;
 /// It carried at least so much when it carried the messages.
 const MOST: f64 = 0.9;
 
+/// What discovery and heartbeats may put on loopback in a run, in bytes.
+const BESIDE: u64 = 65_536;
+
 /// The way of a run, and its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
@@ -60,13 +64,18 @@ impl Evidence {
     pub fn of(run: &Run, bytes: u64) -> Self {
         let each = count(run.gave.sent) * count(bytes);
         let due = run.took.iter().map(|_| each).sum::<f64>();
-        let loopback_share = if due > 0.0 { count(run.gave.loopback_bytes) / due } else { 0.0 };
+        let carried = count(run.gave.loopback_bytes.saturating_sub(BESIDE));
+        let loopback_share = if due > 0.0 { carried / due } else { 0.0 };
         let kinds: Vec<Vec<&'static str>> =
             run.took.iter().map(|took| together(&run.gave.maps, took)).collect();
         let all = |kind: &&'static str| kinds.iter().all(|kinds| kinds.contains(kind));
         let together: Vec<&'static str> =
             KINDS.map(|(_, kind, _)| kind).into_iter().filter(|kind| all(kind)).collect();
-        let route = if due <= 0.0 || (loopback_share > LITTLE && loopback_share < MOST) {
+        let within = |way| matches!(way, Way::Moved | Way::Shared | Way::Copied | Way::CopiedOnce);
+        let route = if run.condition.language == Language::Rust && within(run.condition.way) {
+            // There is nothing else that it could take.
+            Route::Process
+        } else if due <= 0.0 || (loopback_share > LITTLE && loopback_share < MOST) {
             Route::Unclear
         } else if loopback_share >= MOST {
             Route::Loopback

@@ -7,7 +7,7 @@ use super::*;
 use crate::{Block, Housekeeping, Language, Mark};
 
 const MS: i64 = 1_000_000;
-const BYTES: u64 = 1000;
+const BYTES: u64 = 1_000_000;
 
 fn mapped(name: &str, file: &str) -> Mapped {
     Mapped { name: name.to_owned(), file: file.to_owned() }
@@ -52,12 +52,13 @@ fn raw(conditions: &[Condition], runs: Vec<Run>) -> Raw<Plan, Run> {
         began: "2026-12-01T00:00:00Z".to_owned(),
         seed: 7,
         complete: true,
-        environment: std::collections::BTreeMap::new(),
+        environment: [("cores".to_owned(), "2".to_owned())].into(),
         plan: Plan {
             conditions: conditions.to_vec(),
             rounds: 4,
             bytes: BYTES,
             messages: 10,
+            warm_up: 25,
             rate_hz: 30.0,
             slow_ms: 20,
             apart: true,
@@ -248,6 +249,55 @@ fn a_difference_is_said_with_its_interval_and_takes_four_runs() {
     });
     let text = Handover::report(&beside).document.markdown();
     assert!(text.contains("medians of out/minute") && text.contains("4.000 ms"), "{text}");
+}
+
+#[test]
+fn what_queues_up_has_no_percentile_and_is_compared_with_nothing() {
+    let (usual, shared) = (Condition::new(Way::SharedMemory, 1), Condition::new(Way::Shared, 1));
+    let mut runs: Vec<Run> =
+        (1..=4).flat_map(|round| [run(round, usual, 5.0), run(round, shared, 0.1)]).collect();
+    // 61 ms of a message's 67, which two processors have for it at 30 a second.
+    for run in runs.iter_mut().filter(|run| run.condition == usual) {
+        run.gave.cpu_ns = 600 * MS;
+    }
+    let raw = raw(&[usual, shared], runs);
+    let figures = Figures::of(&raw);
+    assert!(figures.conditions[0].unstable && !figures.conditions[1].unstable);
+    assert!(figures.contrasts.is_empty() && !figures.decided, "{:?}", figures.contrasts);
+    let text = Handover::report(&raw).document.markdown();
+    assert!(text.contains("UNSTABLE: it takes 92 % of all processors"), "{text}");
+}
+
+#[test]
+fn another_way_than_the_name_says_is_compared_with_nothing() {
+    let (usual, udp) = (Condition::new(Way::SharedMemory, 1), Condition::new(Way::Loopback, 1));
+    let mut runs: Vec<Run> =
+        (1..=4).flat_map(|round| [run(round, usual, 5.0), run(round, udp, 6.0)]).collect();
+    // Both by shared memory: UDP was overruled.
+    let figures = Figures::of(&raw(&[usual, udp], runs.clone()));
+    assert!(figures.contrasts.is_empty());
+    for run in runs.iter_mut().filter(|run| run.condition == udp) {
+        run.gave.loopback_bytes = 3 * 10 * BYTES;
+    }
+    let figures = Figures::of(&raw(&[usual, udp], runs));
+    assert_eq!(figures.contrasts.len(), 1);
+}
+
+#[test]
+fn two_modes_are_told() {
+    let usual = Condition::new(Way::SharedMemory, 1);
+    let runs: Vec<Run> = (1..=4)
+        .map(|round| {
+            let mut one = run(round, usual, 1.2);
+            for (at, ns) in one.took[0].latency_ns.iter_mut().enumerate() {
+                let more = if at % 2 == 0 { 0 } else { 2600 };
+                *ns += (more + i64::try_from(at).unwrap()) * 1000;
+            }
+            one
+        })
+        .collect();
+    let text = Handover::report(&raw(&[usual], runs)).document.markdown();
+    assert!(text.contains("two modes: 20 messages near 1.2"), "{text}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::ratio::{Spread, float, times};
 use crate::study::Raw;
 use crate::words::{grouped, number, words};
 use crate::{Block, Document, Mark, Section, Strip, Strips};
-use hopwatch_analysis::duration;
+use hopwatch_analysis::{duration, maybe};
 
 /// The document of the study.
 pub(super) fn document(raw: &Raw<Plan, Run>, figures: &Figures) -> Document {
@@ -42,10 +42,12 @@ pub(super) fn document(raw: &Raw<Plan, Run>, figures: &Figures) -> Document {
 fn lead(raw: &Raw<Plan, Run>, figures: &Figures) -> Vec<String> {
     let plan = &raw.plan;
     let mut lead = vec![format!(
-        "Messages of {} bytes, {} a second, {} in each of {} rounds, in an order of their own in each; {}.",
+        "Messages of {} bytes, {} a second, {} after {} that warm up in each of {} rounds, in an order of \
+         their own in each; {}.",
         grouped(plan.bytes),
         number(plan.rate_hz),
         plan.messages,
+        plan.warm_up,
         raw.runs.iter().map(|run| run.round).max().unwrap_or(0),
         if plan.apart {
             "in a network namespace of the study's own (discovery range SUBNET)"
@@ -91,21 +93,25 @@ fn costs(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         "processors, a message",
     ];
     let row = |one: &ConditionFigures| {
+        let time = |of: Option<&Spread>| {
+            if one.unstable { "UNSTABLE".to_owned() } else { spread(of) }
+        };
         vec![
             one.name.clone(),
             one.runs.to_string(),
             format!("{}; {}", one.due, one.received),
-            spread(one.p50_ns.as_ref()),
-            spread(one.p99_ns.as_ref()),
-            spread(one.read_p50_ns.as_ref()),
+            time(one.p50_ns.as_ref()),
+            time(one.p99_ns.as_ref()),
+            time(one.read_p50_ns.as_ref()),
             spread(one.handed_p50_ns.as_ref()),
             spread(one.cpu_ns.as_ref()),
         ]
     };
-    let mut blocks = vec![
+    let mut blocks: Vec<Block> = figures.conditions.iter().filter_map(doubtful).collect();
+    blocks.extend([
         Block::Table {
-            caption: "from handing over until a consumer has the message, by the middle run, the least \
-                      and the greatest; a message that never came is later than all that did"
+            caption: "from handing over until a consumer has the message: the median of the runs, the \
+                      least and the greatest; a message that never came is later than all that did"
                 .to_owned(),
             heads: words(&heads),
             rows: figures.conditions.iter().map(row).collect(),
@@ -116,7 +122,7 @@ fn costs(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
              and reading it included, over the messages that were sent."
                 .to_owned(),
         ),
-    ];
+    ]);
     let strips = figures.conditions.iter().map(|one| {
         let of = raw.runs.iter().filter(|run| run.condition == one.condition);
         let all = of.flat_map(|run| &run.took).flat_map(|took| &took.latency_ns);
@@ -133,6 +139,29 @@ fn costs(raw: &Raw<Plan, Run>, figures: &Figures) -> Section {
         strips: strips.collect(),
     }));
     Section { heading: "What handing over takes".to_owned(), blocks }
+}
+
+/// What makes a condition's times doubtful.
+fn doubtful(one: &ConditionFigures) -> Option<Block> {
+    if one.unstable {
+        let load = one.load.unwrap_or(0.0) * 100.0;
+        let text = format!(
+            "{}: UNSTABLE: it takes {load:.0} % of all processors at this rate, so messages queue up, and \
+             no percentile says anything; {} of {} came.",
+            one.name, one.received, one.due
+        );
+        return Some(Block::Claim(Mark::Beware, text));
+    }
+    let modes = one.modes?;
+    let text = format!(
+        "{}: two modes: {} messages near {}, {} near {}. Its P50 falls on the one or the other.",
+        one.name,
+        modes.low.n,
+        maybe(Some(modes.low.center_ns)),
+        modes.high.n,
+        maybe(Some(modes.high.center_ns)),
+    );
+    Some(Block::Claim(Mark::Beware, text))
 }
 
 fn routes(figures: &Figures) -> Section {
@@ -186,6 +215,10 @@ fn fell_back(one: &ConditionFigures) -> Option<Block> {
     if one.went == [one.asked] {
         return None;
     }
+    if one.went.contains(&Route::Unclear) {
+        let text = format!("{}: which way it went, the evidence doesn't tell.", one.name);
+        return Some(Block::Claim(Mark::NotShown, text));
+    }
     let went: Vec<&str> = one.went.iter().map(|route| route.words()).collect();
     let mut text = format!(
         "{}: {} was asked for, and {} was taken; nobody said so",
@@ -209,8 +242,7 @@ fn fell_back(one: &ConditionFigures) -> Option<Block> {
         text.push_str(why);
     }
     text.push('.');
-    let mark = if one.went.contains(&Route::Unclear) { Mark::NotShown } else { Mark::Shown };
-    Some(Block::Claim(mark, text))
+    Some(Block::Claim(Mark::Shown, text))
 }
 
 fn contrasts(figures: &Figures) -> Section {
@@ -235,7 +267,8 @@ fn contrasts(figures: &Figures) -> Section {
                 rows: figures.contrasts.iter().map(row).collect(),
             },
             Block::Text(
-                "The run is the unit. An interval takes four runs on each side, and each misses the truth \
+                "The run is the unit. Left out are conditions that are unstable, and those that went another \
+                 way than their name says. An interval takes four runs on each side, and each misses the truth \
                  in one study of twenty: of so many, one or the other does."
                     .to_owned(),
             ),
@@ -294,7 +327,7 @@ fn copied(one: &CopyFigures) -> Option<Block> {
     if one.condition.look == (Look::Addresses { decoys: false }) {
         let text = format!(
             "{}: {} of {} messages have the producer's address, although each was serialized and \
-             taken apart again. Equal addresses are no proof.",
+             made anew of its bytes. Equal addresses are no proof.",
             one.name, one.matching, one.messages
         );
         return Some(Block::Claim(Mark::Beware, text));

@@ -65,6 +65,9 @@ impl Consumer {
 
     /// What it says of itself.
     pub(super) fn end(mut self, lends: Option<bool>) -> anyhow::Result<Took> {
+        // Else what it did not wait for would look like loss.
+        let late = !self.ended && Instant::now() > self.until;
+        anyhow::ensure!(!late, "the time was over before the last message");
         if self.alone {
             self.took.cpu_ns = self.cpu_from_ns.map_or(0, |from| (self.cpu_to_ns - from).max(0));
         }

@@ -37,6 +37,11 @@ impl Template {
         self.bytes.len()
     }
 
+    /// What a message holds before it has a number.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// A message with this number, serialized.
     pub(super) fn frame(&self, number: u64) -> Frame {
         let mut frame = serialized(&self.bytes);
@@ -92,7 +97,8 @@ pub(super) fn payload_of_image(bytes: &[u8]) -> &[u8] {
     bytes.get(head..head + count).unwrap_or_default()
 }
 
-fn number_it(payload: &mut [u8], number: u64) {
+/// Gives a message its number.
+pub(super) fn number_it(payload: &mut [u8], number: u64) {
     let number = number.to_le_bytes();
     payload[..8].copy_from_slice(&number);
     let tail = payload.len() - TAIL;

@@ -60,11 +60,11 @@ impl Hub {
     pub(super) fn give(&mut self, frame: Frame) {
         match self.wanted {
             Wanted::Together => self.share(Arc::new(frame)),
-            Wanted::Own if self.kept.is_some() => {
-                self.lend(&frame);
-                self.keep(Held::Own(frame));
-            }
             Wanted::Own => {
+                // A copy is kept, and the message goes on.
+                if self.kept.is_some() {
+                    self.keep(Held::Own(frame.clone()));
+                }
                 let Some((last, others)) = self.queues.split_last() else { return };
                 for queue in others {
                     queue.put(Held::Own(frame.clone()));
@@ -202,7 +202,11 @@ mod tests {
         for n in [1, 2, 4] {
             let all = n as usize;
             assert_eq!(handed(Wanted::Own, false, n, true), (1, all), "N - 1 copies");
-            assert_eq!(handed(Wanted::Own, true, n, true), (0, all), "kept: N copies");
+            assert_eq!(
+                handed(Wanted::Own, true, n, true),
+                (1, all),
+                "kept: one more, that nobody has"
+            );
             assert_eq!(handed(Wanted::Own, false, n, false), (0, all), "lent: N copies");
             assert_eq!(handed(Wanted::Together, false, n, true), (all, 1), "no copy");
             assert_eq!(handed(Wanted::Together, true, n, true), (all, 1), "kept: no copy");

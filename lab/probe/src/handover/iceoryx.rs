@@ -1,7 +1,7 @@
 //! Through iceoryx2: shared memory without DDS, as a yardstick.
 
 use super::consumer::Consumer;
-use super::frame::{Template, stamp};
+use super::frame::{Template, number_it, stamp};
 use super::producer::{Given, Giving, buffer, produce, stay, wait_for};
 use super::{Handover, done, ready};
 use anyhow::Context;
@@ -13,8 +13,10 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{
-    NodeBuilder, PortFactory as _, ServiceName, SignalHandlingMode, ipc, set_log_level,
+    FileName, NodeBuilder, Path, PortFactory as _, SemanticString as _, ServiceName,
+    SignalHandlingMode, ipc, set_log_level,
 };
+use rustix::process::getuid;
 use std::time::Duration;
 
 /// How long a subscriber sleeps before it looks whether it is to end.
@@ -31,9 +33,16 @@ struct Services {
 impl Services {
     fn open(args: &Handover) -> anyhow::Result<Self> {
         set_log_level(iceoryx2::prelude::LogLevel::Error);
+        // Not by the settings of this machine's user: the figures would be of those. What iceoryx2 has of
+        // its own, nobody else can open: each user needs another place.
+        let user = getuid().as_raw();
+        let mut config = Config::default();
+        config.global.prefix = FileName::new(format!("iox2_hopwatch_{user}_").as_bytes())?;
+        config
+            .global
+            .set_root_path(&Path::new(format!("/tmp/hopwatch-iceoryx2-{user}").as_bytes())?);
         let node = NodeBuilder::new()
-            // Not by the settings of this machine's user: the figures would be of those.
-            .config(&Config::default())
+            .config(&config)
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<Service>()
             .context("failed to make an iceoryx2 node")?;
@@ -88,10 +97,11 @@ struct Lending<'a> {
 
 impl Giving for Lending<'_> {
     fn give(&mut self, number: u64) -> anyhow::Result<Given> {
-        let frame = self.template.frame(number);
+        // Made where it is lent, once, as the messages of the other ways are.
         let sample = self.publisher.loan_slice_uninit(self.template.len())?;
-        let mut sample = sample.write_from_slice(frame.payload());
+        let mut sample = sample.write_from_slice(self.template.bytes());
         let payload = sample.payload_mut();
+        number_it(payload, number);
         let buffer = buffer(self.args, number, payload)?;
         let began = mono_ns();
         stamp(payload, began);
