@@ -291,6 +291,9 @@ impl One<'_> {
             // iceoryx2 knows no domains: a service of each run's own.
             format!("--topic=/handover_{}_{domain}", std::process::id()),
         ];
+        if condition.language == Language::Rust {
+            args.push(format!("--user={}", rustix::process::getuid().as_raw()));
+        }
         let depth = match condition.look {
             Look::Burst { depth } => {
                 args.push("--burst".to_owned());

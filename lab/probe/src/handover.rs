@@ -61,6 +61,9 @@ pub struct Handover {
     /// The topic
     #[arg(long, default_value = "/handover")]
     topic: String,
+    /// Whose it is: in a user namespace everybody has the same id
+    #[arg(long, default_value_t = 0)]
+    user: u32,
     /// When it ends at the latest
     #[arg(long, default_value_t = 60_000)]
     for_ms: u32,

@@ -16,7 +16,6 @@ use iceoryx2::prelude::{
     FileName, NodeBuilder, Path, PortFactory as _, SemanticString as _, ServiceName,
     SignalHandlingMode, ipc, set_log_level,
 };
-use rustix::process::getuid;
 use std::time::Duration;
 
 /// How long a subscriber sleeps before it looks whether it is to end.
@@ -35,7 +34,7 @@ impl Services {
         set_log_level(iceoryx2::prelude::LogLevel::Error);
         // Not by the settings of this machine's user: the figures would be of those. What iceoryx2 has of
         // its own, nobody else can open: each user needs another place.
-        let user = getuid().as_raw();
+        let user = args.user;
         let mut config = Config::default();
         config.global.prefix = FileName::new(format!("iox2_hopwatch_{user}_").as_bytes())?;
         config
