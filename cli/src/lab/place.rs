@@ -60,6 +60,7 @@ impl Place {
         };
         match tokio::time::timeout(PATIENCE, said).await {
             Ok((line, _)) if line.trim() == "ready" => Ok(Self { holder, _stdin: stdin, user }),
+            Ok((_, stderr)) if stderr.trim().is_empty() => Err("unshare ended".to_owned()),
             Ok((_, stderr)) => Err(stderr.trim().replace('\n', " ")),
             Err(_) => Err(format!("it wasn't made within {} s", PATIENCE.as_secs())),
         }
