@@ -35,7 +35,7 @@ use super::args::Common;
 use super::files::{begin, finish_after, folder};
 use super::of_run;
 use super::probe::{Probe, Start, missing, slug};
-use super::rounds::{Measured, Running, rounds};
+use super::rounds::{Measured, Running, Turn, rounds};
 use crate::args::Usage;
 use crate::help;
 use clap::Args;
@@ -109,22 +109,6 @@ impl Kind {
     }
 }
 
-/// A condition, and how long a run of it takes.
-struct Turn {
-    condition: Condition,
-    expected: Duration,
-}
-
-impl super::rounds::Condition for Turn {
-    fn name(&self) -> String {
-        self.condition.name()
-    }
-
-    fn expected(&self) -> Duration {
-        self.expected
-    }
-}
-
 #[derive(Deserialize)]
 struct SaidByNode {
     node: Node,
@@ -165,10 +149,10 @@ pub(crate) async fn run(args: Executor) -> anyhow::Result<u8> {
     let mut raw = begin::<Study>(plan.clone(), args.common.seed());
     raw.skipped = skipped;
     let expected = Duration::from_millis(u64::from(plan.for_ms)) + AROUND;
-    let turns: Vec<Turn> =
-        plan.conditions.iter().map(|one| Turn { condition: *one, expected }).collect();
+    let turn = |one: &Condition| Turn { condition: *one, name: one.name(), expected };
+    let turns: Vec<Turn<Condition>> = plan.conditions.iter().map(turn).collect();
     let running = Running::default();
-    let ran = rounds::<Study, Turn>(
+    let ran = rounds::<Study, _>(
         &folder,
         &mut raw,
         &turns,

@@ -30,7 +30,7 @@ use super::args::Common;
 use super::files::{begin, finish_after, folder};
 use super::place::Place;
 use super::probe::{Probe, Start, missing, slug};
-use super::rounds::{Measured, Running, rounds};
+use super::rounds::{Measured, Running, Turn, rounds};
 use crate::args::Usage;
 use crate::help;
 use clap::Args;
@@ -82,22 +82,6 @@ pub(crate) struct Handover {
     run: Option<PathBuf>,
 }
 
-/// A condition, and how long a run of it takes.
-struct Turn {
-    condition: Condition,
-    expected: Duration,
-}
-
-impl super::rounds::Condition for Turn {
-    fn name(&self) -> String {
-        self.condition.name()
-    }
-
-    fn expected(&self) -> Duration {
-        self.expected
-    }
-}
-
 #[derive(Deserialize)]
 struct Said {
     handover: Handed,
@@ -141,13 +125,11 @@ pub(crate) async fn run(args: Handover) -> anyhow::Result<u8> {
         let processes = if condition.is_in_process() { 0.5 } else { 3.0 };
         Duration::from_secs_f64(messages / plan.rate_hz + processes)
     };
-    let turns: Vec<Turn> = plan
-        .conditions
-        .iter()
-        .map(|one| Turn { condition: *one, expected: expected(one) })
-        .collect();
+    let turn =
+        |one: &Condition| Turn { condition: *one, name: one.name(), expected: expected(one) };
+    let turns: Vec<Turn<Condition>> = plan.conditions.iter().map(turn).collect();
     let running = Running::default();
-    let ran = rounds::<Study, Turn>(
+    let ran = rounds::<Study, _>(
         &folder,
         &mut raw,
         &turns,

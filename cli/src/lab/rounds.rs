@@ -24,6 +24,23 @@ pub(crate) trait Condition {
     fn expected(&self) -> Duration;
 }
 
+/// A condition of a study, with what rounds need to know of it.
+pub(crate) struct Turn<C> {
+    pub(crate) condition: C,
+    pub(crate) name: String,
+    pub(crate) expected: Duration,
+}
+
+impl<C> Condition for Turn<C> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn expected(&self) -> Duration {
+        self.expected
+    }
+}
+
 /// What a run gave.
 pub(crate) struct Measured<Run> {
     pub(crate) run: Run,
