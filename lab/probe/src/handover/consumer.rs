@@ -8,6 +8,9 @@ use hopwatch_kit::clock::mono_ns;
 use hopwatch_lab::handover::Took;
 use std::time::{Duration, Instant};
 
+/// How long a consumer sleeps before it looks whether it is to end.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+
 /// A consumer.
 pub(super) struct Consumer {
     args: Handover,

@@ -1,9 +1,9 @@
 //! Through DDS, as serialized `sensor_msgs/msg/Image`: what a node that deals in bytes pays. Typed ones
 //! copy once more on either side.
 
-use super::consumer::Consumer;
+use super::consumer::{Consumer, LOOK};
 use super::frame::{Template, payload_of_image, serialized, stamp};
-use super::producer::{Decoys, Given, Giving, buffer, produce, stay, wait_for};
+use super::producer::{Alone, Decoys, Given, Giving, buffer, give_alone, produce, wait_for};
 use super::{Handover, done, ready};
 use anyhow::{Context, anyhow};
 use hopwatch_kit::Shutdown;
@@ -14,8 +14,6 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 const IMAGE: &str = "sensor_msgs/msg/Image";
-/// How long a subscription sleeps before it looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long acknowledgements are waited for; what is lost for good has none.
 const ACKNOWLEDGED: Duration = Duration::from_secs(5);
 
@@ -151,14 +149,7 @@ pub(super) fn give(args: &Handover, asked: &Shutdown) -> anyhow::Result<()> {
         consumers: Vec::new(),
         took: Vec::new(),
     };
-    ready()?;
-    if !wait_for(args.consumers, asked, || Ok(giving.writer.matched()?))? {
-        return done(None, &[]);
-    }
-    let gave = produce(args, asked, &mut giving)?;
-    done(Some(&gave), &[])?;
-    stay(asked, args.for_ms);
-    Ok(())
+    give_alone(args, asked, &mut giving, None)
 }
 
 pub(super) fn take(args: &Handover, asked: &Shutdown) -> anyhow::Result<()> {
@@ -208,6 +199,12 @@ impl Bytes<'_> {
             self.took.push(consumer.join().map_err(|_| anyhow!("a consumer panicked"))??);
         }
         Ok(())
+    }
+}
+
+impl Alone for Bytes<'_> {
+    fn consumers(&self) -> anyhow::Result<usize> {
+        Ok(self.writer.matched()?)
     }
 }
 

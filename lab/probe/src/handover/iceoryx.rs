@@ -1,8 +1,8 @@
 //! Through iceoryx2: shared memory without DDS, as a yardstick.
 
-use super::consumer::Consumer;
+use super::consumer::{Consumer, LOOK};
 use super::frame::{Template, number_it, stamp};
-use super::producer::{Given, Giving, buffer, produce, stay, wait_for};
+use super::producer::{Alone, Given, Giving, buffer, give_alone};
 use super::{Handover, done, ready};
 use anyhow::Context;
 use hopwatch_kit::Shutdown;
@@ -16,10 +16,6 @@ use iceoryx2::prelude::{
     FileName, NodeBuilder, Path, PortFactory as _, SemanticString as _, ServiceName,
     SignalHandlingMode, ipc, set_log_level,
 };
-use std::time::Duration;
-
-/// How long a subscriber sleeps before it looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
 
 type Service = ipc::Service;
 
@@ -75,16 +71,9 @@ pub(super) fn give(args: &Handover, asked: &Shutdown) -> anyhow::Result<()> {
         .context("failed to make an iceoryx2 publisher")?;
     let notifier =
         services.news.notifier_builder().create().context("failed to make an iceoryx2 notifier")?;
-    let mut giving = Lending { args, template: Template::new(args), publisher, notifier };
-    ready()?;
-    let there = || Ok(services.messages.dynamic_config().number_of_subscribers());
-    if !wait_for(args.consumers, asked, there)? {
-        return done(None, &[]);
-    }
-    let gave = produce(args, asked, &mut giving)?;
-    done(Some(&gave), &[])?;
-    stay(asked, args.for_ms);
-    Ok(())
+    let template = Template::new(args);
+    let mut giving = Lending { args, template, publisher, notifier, services };
+    give_alone(args, asked, &mut giving, None)
 }
 
 struct Lending<'a> {
@@ -92,6 +81,13 @@ struct Lending<'a> {
     template: Template,
     publisher: Publisher<Service, [u8], ()>,
     notifier: Notifier<Service>,
+    services: Services,
+}
+
+impl Alone for Lending<'_> {
+    fn consumers(&self) -> anyhow::Result<usize> {
+        Ok(self.services.messages.dynamic_config().number_of_subscribers())
+    }
 }
 
 impl Giving for Lending<'_> {

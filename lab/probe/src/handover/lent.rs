@@ -1,40 +1,36 @@
 //! Through DDS, in memory that the middleware lends: a type of fixed size.
 
-use super::consumer::Consumer;
+use super::consumer::{Consumer, LOOK};
 use super::dds::{acknowledged, inbox_of, writer_of};
 use super::frame::{Template, stamp};
-use super::producer::{Given, Giving, buffer, produce, stay, wait_for};
+use super::producer::{Alone, Given, Giving, buffer, give_alone};
 use super::{Handover, done, ready};
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::mono_ns;
 use hopwatch_tap::{Inbox, TypeSupport, Writer};
 use r2r::hopwatch_lab_msgs::msg::FixedFrame;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What stands ahead of a serialized message (DDS-RTPS 2.3, 10.2).
 const ENCAPSULATION: usize = 4;
-/// How long a subscription sleeps before it looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn give(args: &Handover, asked: &Shutdown) -> anyhow::Result<()> {
     let writer = Writer::new(&writer_of(args, TypeSupport::of::<FixedFrame>()))?;
     let lends = writer.can_lend();
     let mut giving = Lending { args, template: Template::new(args), writer };
-    ready()?;
-    if !wait_for(args.consumers, asked, || Ok(giving.writer.matched()?))? {
-        return done(None, &[]);
-    }
-    let mut gave = produce(args, asked, &mut giving)?;
-    gave.lends = Some(lends);
-    done(Some(&gave), &[])?;
-    stay(asked, args.for_ms);
-    Ok(())
+    give_alone(args, asked, &mut giving, Some(lends))
 }
 
 struct Lending<'a> {
     args: &'a Handover,
     template: Template,
     writer: Writer,
+}
+
+impl Alone for Lending<'_> {
+    fn consumers(&self) -> anyhow::Result<usize> {
+        Ok(self.writer.matched()?)
+    }
 }
 
 impl Giving for Lending<'_> {

@@ -1,7 +1,7 @@
 //! What every producer does, whatever way it hands messages over.
 
 use super::observe::{Maps, cpu_ns, loopback_bytes};
-use super::{Addresses, Handover};
+use super::{Addresses, Handover, done, ready};
 use anyhow::bail;
 use hopwatch_kit::Shutdown;
 use hopwatch_kit::clock::mono_ns;
@@ -29,6 +29,29 @@ pub(super) trait Giving {
     fn give(&mut self, number: u64) -> anyhow::Result<Given>;
     /// Returns when all consumers have what is to come to them.
     fn settle(&mut self) -> anyhow::Result<()>;
+}
+
+/// A way between processes.
+pub(super) trait Alone: Giving {
+    /// How many consumers there are now.
+    fn consumers(&self) -> anyhow::Result<usize>;
+}
+
+/// A producer in a process of its own: waits for its consumers, hands over, says what it measured, and stays.
+pub(super) fn give_alone(
+    args: &Handover,
+    asked: &Shutdown,
+    giving: &mut impl Alone,
+    lends: Option<bool>,
+) -> anyhow::Result<()> {
+    ready()?;
+    if !wait_for(args.consumers, asked, || giving.consumers())? {
+        return done(None, &[]);
+    }
+    let gave = Gave { lends, ..produce(args, asked, giving)? };
+    done(Some(&gave), &[])?;
+    stay(asked, args.for_ms);
+    Ok(())
 }
 
 /// Hands messages over, one after the other.
